@@ -1,0 +1,1 @@
+"""One use case each; this is the public Python API."""

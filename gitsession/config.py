@@ -1,0 +1,96 @@
+"""The user's settings: git config `session.*`, overridden by `GIT_SESSION_*`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from gitsession.errors import Usage
+from gitsession.git.run import run
+from gitsession.model import Author, Frozen
+
+_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+class Settings(Frozen, frozen=True, kw_only=True):
+    """What the user has decided."""
+
+    enabled: bool = True
+    auto_push: bool = True
+    remote: str = ""
+    warn_size: int = 10 << 20
+    redact_rules: tuple[str, ...] = ()
+    redact_allow: tuple[str, ...] = ()
+    redact_file: str = ".gitsession-redact"
+    pending_days: int = 30
+    """How long what an ended session wrote can still tie it to a commit."""
+    author: Author = Author()
+    installed: str = ""
+
+
+def load(where: Path, env: Mapping[str, str] | None = None) -> Settings:
+    """The settings that hold in a folder."""
+    env = os.environ if env is None else env
+    out = run(["config", "-z", "--list", "--includes"], cwd=where)
+    return parse(out, env)
+
+
+def parse(listing: bytes, env: Mapping[str, str]) -> Settings:
+    """Settings from `git config -z --list` and the environment."""
+    values: dict[str, list[str]] = {}
+    for entry in listing.decode("utf-8", "surrogateescape").split("\0"):
+        key, newline, value = entry.partition("\n")
+        values.setdefault(key, []).append(value if newline else "true")
+
+    def last(name: str, default: str) -> str:
+        word = "GIT_SESSION_" + "".join("_" + c if c.isupper() else c for c in name).upper()
+        return env.get(word) or values.get(f"session.{name.lower()}", [default])[-1]
+
+    def every(name: str) -> tuple[str, ...]:
+        return tuple(values.get(f"session.{name.lower()}", ()))
+
+    disabled = env.get("GIT_SESSION_DISABLE", "") not in ("", "0")
+    return Settings(
+        enabled=not disabled and _flag("enabled", last("enabled", "true")),
+        auto_push=_flag("autoPush", last("autoPush", "true")),
+        remote=last("remote", ""),
+        warn_size=_size("warnSize", last("warnSize", "10m")),
+        redact_rules=every("redactRule"),
+        redact_allow=every("redactAllow"),
+        redact_file=last("redactFile", ".gitsession-redact"),
+        pending_days=_size("pendingDays", last("pendingDays", "30")),
+        author=_author(values, env),
+        installed=last("installed", ""),
+    )
+
+
+def _author(values: Mapping[str, list[str]], env: Mapping[str, str]) -> Author:
+    """The user as git would name them; a machine without an identity gets ours."""
+
+    def pick(field: str, fallback: str) -> str:
+        named = env.get(f"GIT_AUTHOR_{field.upper()}") or env.get(f"GIT_COMMITTER_{field.upper()}")
+        for key in (f"author.{field}", f"user.{field}", f"committer.{field}"):
+            named = named or (values.get(key) or [""])[-1]
+        return named or fallback
+
+    return Author(
+        name=pick("name", "git session"), email=pick("email", env.get("EMAIL") or "unknown")
+    )
+
+
+def _flag(name: str, text: str) -> bool:
+    word = text.strip().lower()
+    if word in ("true", "yes", "on", "1"):
+        return True
+    if word in ("false", "no", "off", "0", ""):
+        return False
+    raise Usage(f"session.{name} is neither true nor false: '{text}'", hint="say true or false")
+
+
+def _size(name: str, text: str) -> int:
+    word = text.strip().lower()
+    digits, unit = (word[:-1], word[-1:]) if word[-1:] in _UNITS else (word, "")
+    if not digits.isdigit():
+        raise Usage(f"session.{name} is not a number: '{text}'", hint="say 500k, 10m or 1g")
+    return int(digits) * _UNITS.get(unit, 1)

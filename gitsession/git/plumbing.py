@@ -1,0 +1,212 @@
+"""The git executable as a repository: one `cat-file --batch`, one `fast-import` a write.
+
+Git itself knows every object format, ref storage, partial clone and setting of
+the user, and starting it costs less than importing a library that doesn't.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, cast
+
+from gitsession.errors import GitFailed, Moved, NotFound, SessionError
+from gitsession.git.parse import parse_commit, parse_tree
+from gitsession.git.repository import Commit, Entry, Put, Update
+from gitsession.git.run import clean_environment, failure, run
+from gitsession.ids import Oid
+from gitsession.model import Author
+
+
+def discover(path: Path, *, git_dir: Path | None = None) -> Plumbing:
+    """The repository that a folder belongs to; raises when it belongs to none."""
+    where = [] if git_dir is None else [f"--git-dir={git_dir}"]
+    ask = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir",
+           "--is-inside-work-tree"]  # fmt: skip
+    try:
+        out = run([*where, *ask], cwd=path)
+    except GitFailed as error:
+        if "not a git repository" in error.message:
+            raise SessionError(
+                f"not a git repository: {path}",
+                hint="go to a repository, or make one with `git init`",
+            ) from None
+        raise
+    lines = out.decode("utf-8", "surrogateescape").split("\n")
+    git_path, common, inside = Path(lines[0]), Path(lines[1]), lines[2] == "true"
+    top = None
+    if inside and git_dir is None:
+        raw = run(["rev-parse", "--path-format=absolute", "--show-toplevel"], cwd=path)
+        top = Path(raw.decode("utf-8", "surrogateescape").removesuffix("\n"))
+    return Plumbing(git_path, common, top)
+
+
+class Plumbing:
+    """A repository through the git executable."""
+
+    def __init__(self, git_dir: Path, common_dir: Path, work_tree: Path | None = None) -> None:
+        self.git_dir = git_dir
+        self.common_dir = common_dir
+        self.work_tree = work_tree
+        self._reader: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Plumbing:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def git(self, *args: str, stdin: bytes | None = None, ok: Sequence[int] = (0,)) -> bytes:
+        """Run a git command on this repository."""
+        return run([*self._where(), *args], stdin=stdin, ok=ok, cwd=self.work_tree)
+
+    def close(self) -> None:
+        """End the reader."""
+        if self._reader is not None:
+            cast(IO[bytes], self._reader.stdin).close()
+            cast(IO[bytes], self._reader.stdout).close()
+            self._reader.wait()
+            self._reader = None
+
+    def _where(self) -> list[str]:
+        where = [f"--git-dir={self.git_dir}"]
+        return where if self.work_tree is None else [*where, f"--work-tree={self.work_tree}"]
+
+    # -- reading -------------------------------------------------------------------
+
+    def _ask(self, name: str) -> tuple[Oid, str, bytes] | None:
+        if "\n" in name or not name:
+            return None
+        if self._reader is None:
+            self._reader = subprocess.Popen(
+                ["git", *self._where(), "cat-file", "--batch"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                env=clean_environment(),
+            )  # fmt: skip
+        stdin, stdout = cast(IO[bytes], self._reader.stdin), cast(IO[bytes], self._reader.stdout)
+        try:
+            stdin.write(name.encode("utf-8", "surrogateescape") + b"\n")
+            stdin.flush()
+        except BrokenPipeError:
+            raise GitFailed("git cat-file ended unexpectedly") from None
+        head = stdout.readline()
+        if not head:
+            raise GitFailed("git cat-file ended unexpectedly")
+        words = head.rsplit(b" ", 2)
+        if len(words) != 3 or not words[2].strip().isdigit() or b" " in words[0]:
+            return None
+        data = stdout.read(int(words[2]))
+        stdout.read(1)
+        return Oid(words[0].decode()), words[1].decode(), data
+
+    def resolve(self, name: str) -> Oid | None:
+        """The object that a name stands for, or None."""
+        found = self._ask(name)
+        return found[0] if found else None
+
+    def read(self, name: str) -> bytes | None:
+        """The content of an object; None when it isn't there."""
+        found = self._ask(name)
+        return found[2] if found else None
+
+    def read_many(self, names: Iterable[str]) -> Iterator[bytes | None]:
+        """The contents of many objects, in order."""
+        for name in names:
+            yield self.read(name)
+
+    def get_commit(self, name: str) -> Commit:
+        """A commit; raises NotFound."""
+        found = self._ask(name + "^{commit}")
+        if found is None:
+            raise NotFound("commit", name)
+        return parse_commit(found[0], found[2])
+
+    def tree(self, name: str) -> list[Entry]:
+        """The entries of one tree; empty when it isn't there."""
+        found = self._ask(name if ":" in name else name + "^{tree}")
+        if found is None or found[1] != "tree":
+            return []
+        return list(parse_tree(found[2], len(found[0]) // 2))
+
+    def refs(self, prefix: str) -> dict[str, Oid]:
+        """All refs under a prefix."""
+        out = self.git("for-each-ref", "--format=%(objectname) %(refname)", prefix)
+        pairs = (line.split(" ", 1) for line in out.decode("utf-8", "replace").splitlines())
+        return {name: Oid(oid) for oid, name in pairs}
+
+    # -- writing -------------------------------------------------------------------
+
+    def apply(self, updates: Sequence[Update], author: Author) -> list[Oid]:
+        """Write the new commits with one `fast-import`, which moves a ref only forward.
+
+        A ref that somebody else moved is not a fast-forward from what we saw, so
+        git refuses it under its own lock: that is the compare-and-swap.
+        """
+        args = ["-c", "pack.compression=1", "fast-import", "--quiet", "--done",
+                "--date-format=raw"]  # fmt: skip
+        process = subprocess.Popen(
+            ["git", *self._where(), *args],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=clean_environment(),
+        )  # fmt: skip
+        stream = cast(IO[bytes], process.stdin)
+        try:
+            for mark, update in enumerate(updates, 1):
+                for piece in _commit_stream(update, author, mark):
+                    stream.write(piece)
+            for mark in range(1, len(updates) + 1):
+                stream.write(b"get-mark :%d\n" % mark)
+            stream.write(b"done\n")
+        except BrokenPipeError:
+            pass
+        out, err = process.communicate()
+        if b"not updating" in err.lower():
+            raise Moved("a session ref was moved by somebody else meanwhile")
+        if process.returncode:
+            raise failure(["fast-import"], err)
+        return [Oid(line) for line in out.decode().split()]
+
+
+def _commit_stream(update: Update, author: Author, mark: int) -> Iterator[bytes]:
+    """One commit in fast-import's language; a file is read from disk piece by piece."""
+    who = b"%s <%s> %d +0000" % (_ident(author.name), _ident(author.email), int(time.time()))
+    message = update.message.encode("utf-8", "replace")
+    yield b"commit %s\nmark :%d\n" % (update.ref.encode(), mark)
+    yield b"author %s\ncommitter %s\ndata %d\n%s\n" % (who, who, len(message), message)
+    if update.old is not None:
+        yield b"from %s\n" % update.old.encode()
+    for path in update.removes:
+        yield b"D %s\n" % _quote(path)
+    for put in update.puts:
+        yield from _put_stream(put)
+    yield b"\n"
+
+
+def _put_stream(put: Put) -> Iterator[bytes]:
+    yield b"M 100644 inline %s\n" % _quote(put.path)
+    if isinstance(put.data, bytes):
+        yield b"data %d\n%s\n" % (len(put.data), put.data)
+        return
+    with put.data.open("rb") as file:
+        yield b"data %d\n" % put.data.stat().st_size
+        while piece := file.read(1 << 20):
+            yield piece
+    yield b"\n"
+
+
+def _ident(text: str) -> bytes:
+    return text.translate({ord(c): None for c in "<>\n\0"}).strip().encode("utf-8", "replace")
+
+
+def _quote(path: str) -> bytes:
+    raw = path.encode("utf-8", "surrogateescape")
+    raw = raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"' + raw + b'"'

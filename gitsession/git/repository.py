@@ -1,0 +1,121 @@
+"""What git session asks of git: a small interface, with an implementation for each way to reach it.
+
+`plumbing.Plumbing` runs the git executable and is the default; `library.Library`
+is pygit2, for programs that live long or work on many objects. One contract test
+holds both to this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from gitsession.ids import Oid
+from gitsession.model import Author, Frozen
+
+
+class Signature(Frozen, frozen=True, kw_only=True):
+    """Who did something, and when."""
+
+    name: str
+    email: str
+    at: int
+    """Seconds since the epoch."""
+    offset: str = "+0000"
+
+
+class Commit(Frozen, frozen=True, kw_only=True):
+    """A commit as people and plans need it."""
+
+    oid: Oid
+    tree: Oid
+    parents: tuple[Oid, ...]
+    author: Signature
+    committer: Signature
+    message: str
+
+    @property
+    def subject(self) -> str:
+        """The message's first line."""
+        return self.message.split("\n", 1)[0]
+
+
+class Entry(Frozen, frozen=True, kw_only=True):
+    """One entry of a tree."""
+
+    mode: str
+    oid: Oid
+    path: str
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether it is a folder."""
+        return self.mode in ("40000", "040000")
+
+
+class Put(Frozen, frozen=True, kw_only=True):
+    """A file that a new commit shall hold: its bytes, or where they can be read."""
+
+    path: str
+    data: bytes | Path
+
+
+class Update(Frozen, frozen=True, kw_only=True):
+    """One new commit on a ref: what the old one holds, with some files put or removed."""
+
+    ref: str
+    old: Oid | None
+    """The value the ref was seen to have: when it no longer has it, nothing happens."""
+    message: str
+    puts: tuple[Put, ...] = ()
+    removes: tuple[str, ...] = ()
+
+
+class Move(Frozen, frozen=True, kw_only=True):
+    """One entry of HEAD's reflog."""
+
+    new: Oid
+    action: str
+    """Git's words for it, as in `commit (amend): subject`."""
+
+
+class FileChange(Frozen, frozen=True, kw_only=True):
+    """What a commit did to one file, line by line."""
+
+    path: str
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    blob: Oid | None = None
+
+
+class Repository(Protocol):
+    """The repository as seen from one of its work trees."""
+
+    git_dir: Path
+    common_dir: Path
+    work_tree: Path | None
+
+    def resolve(self, name: str) -> Oid | None:
+        """The object that a name (as `git rev-parse` takes it) stands for, or None."""
+
+    def read(self, name: str) -> bytes | None:
+        """The content of an object, by its name or as `REV:PATH`; None when it isn't there."""
+
+    def read_many(self, names: Iterable[str]) -> Iterator[bytes | None]:
+        """The contents of many objects, in order."""
+
+    def get_commit(self, name: str) -> Commit:
+        """A commit; raises NotFound."""
+
+    def tree(self, name: str) -> list[Entry]:
+        """The entries of one tree, not of its subtrees; empty when it isn't there."""
+
+    def refs(self, prefix: str) -> dict[str, Oid]:
+        """All refs under a prefix that ends in a slash, or the one of exactly that name."""
+
+    def apply(self, updates: Sequence[Update], author: Author) -> list[Oid]:
+        """Write the new commits and move the refs; raises Moved if one had moved."""
+
+    def close(self) -> None:
+        """Let go of processes and files."""

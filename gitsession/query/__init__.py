@@ -1,0 +1,1 @@
+"""What a person's words refer to: names, ranges, dates, filters."""

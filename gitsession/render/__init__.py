@@ -1,0 +1,1 @@
+"""Values to text: nothing here reads or writes anything."""

@@ -1,0 +1,1 @@
+"""Sessions, records and the spool as they are stored."""

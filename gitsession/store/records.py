@@ -1,0 +1,86 @@
+"""Records as lines of canonical JSON: what a note holds, and how two notes become one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from gitsession.errors import Unreadable
+from gitsession.ids import Oid
+from gitsession.model import RECORD_VERSION, Foreign, Record
+
+_MAX_LINE = 1 << 20
+_MAX_NOTE = 64 << 20
+
+_FIELDS = frozenset(Record.__struct_fields__) - {"unknown"}
+_object = msgspec.json.Decoder(dict[str, Any])
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+def encode(record: Record) -> bytes:
+    """A record as one line of canonical JSON, without the newline."""
+    fields = msgspec.to_builtins(record)
+    fields.pop("unknown", None)
+    return _encoder.encode({**record.unknown, **{k: v for k, v in fields.items() if v is not None}})
+
+
+def decode(line: bytes) -> Record | Foreign:
+    """A record, or what can't be understood kept as it is."""
+    if len(line) > _MAX_LINE:
+        return Foreign(raw=line[:200])
+    try:
+        fields = _object.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return Foreign(raw=line)
+    version = fields.get("v")
+    known = {name: value for name, value in fields.items() if name in _FIELDS}
+    unknown = {name: value for name, value in fields.items() if name not in _FIELDS}
+    try:
+        return msgspec.convert({**known, "unknown": unknown}, Record)
+    except msgspec.ValidationError:
+        return Foreign(raw=line, v=version if isinstance(version, int) else None)
+
+
+def decode_note(note: bytes) -> list[Record | Foreign]:
+    """All lines of a note."""
+    if len(note) > _MAX_NOTE:
+        raise Unreadable("a note of the index is larger than 64 MB")
+    return [decode(line) for line in note.split(b"\n") if line.strip()]
+
+
+def encode_note(lines: Iterable[Record | Foreign]) -> bytes:
+    """A note: one line each, in an order that depends on nothing but the lines."""
+    keyed = {}
+    for line in lines:
+        raw = line.raw if isinstance(line, Foreign) else encode(line)
+        at = "~" if isinstance(line, Foreign) else line.captured_at
+        keyed[raw] = (at, raw)
+    return b"".join(raw + b"\n" for _, raw in sorted(keyed.values()))
+
+
+def merge_note(note: bytes, records: Iterable[Record]) -> bytes:
+    """A note with records added; one of the same capture and commit takes the older one's place."""
+    lines: list[Record | Foreign] = decode_note(note)
+    for record in records:
+        key = (record.id, record.commit)
+        lines = [x for x in lines if isinstance(x, Foreign) or (x.id, x.commit) != key]
+        lines.append(record)
+    return encode_note(lines)
+
+
+def carry(record: Record, *, old: Oid, new: Oid) -> Record:
+    """The record of a commit that was rewritten, as the new commit has it."""
+    return msgspec.structs.replace(record, commit=new, rewritten_from=old)
+
+
+def readable(lines: Iterable[Record | Foreign]) -> list[Record]:
+    """Only what this version understands, oldest first."""
+    records = [x for x in lines if isinstance(x, Record)]
+    return sorted(records, key=lambda r: (r.captured_at, r.seq))
+
+
+def is_newer(line: Record | Foreign) -> bool:
+    """Whether a later version of git session wrote it."""
+    return (line.v or 0) > RECORD_VERSION

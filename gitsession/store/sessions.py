@@ -1,0 +1,159 @@
+"""Sessions as they are kept: a chain of commits whose tip's tree is the whole session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gitsession.errors import Ambiguous, NotFound, Unreadable
+from gitsession.git import refs
+from gitsession.git.repository import Repository
+from gitsession.ids import Oid, SessionId, session_slug
+from gitsession.model import Foreign, Frozen, Parent, Record
+from gitsession.store import codec, layout, records
+
+FORMAT = 1
+
+
+class Head(Frozen, frozen=True, kw_only=True):
+    """What `session.json` says."""
+
+    v: int
+    session: SessionId
+    agent: str
+    parent: Parent | None = None
+
+
+class Stored(Frozen, frozen=True, kw_only=True):
+    """A session's ref as it was seen, with its captures' numbers."""
+
+    ref: str
+    tip: Oid | None = None
+    head: Head | None = None
+    seqs: tuple[int, ...] = ()
+
+    @property
+    def next_seq(self) -> int:
+        """The number of the next capture."""
+        return self.seqs[-1] + 1 if self.seqs else 1
+
+
+_head = msgspec.json.Decoder(Head)
+
+
+def encode_head(head: Head) -> bytes:
+    """The bytes of `session.json`."""
+    return msgspec.json.encode(head, order="sorted") + b"\n"
+
+
+def open_ref(repo: Repository, ref: str) -> Stored:
+    """A session by its ref; one without a tip when there is none."""
+    tip = repo.resolve(ref)
+    if tip is None:
+        return Stored(ref=ref)
+    data = repo.read(f"{tip}:{layout.HEAD}")
+    try:
+        head = _head.decode(data or b"")
+    except msgspec.DecodeError as error:
+        raise Unreadable(f"{ref} holds no readable session: {error}") from None
+    return Stored(ref=ref, tip=tip, head=head, seqs=tuple(sorted(_seqs(repo, tip))))
+
+
+def open_session(repo: Repository, session: SessionId) -> Stored:
+    """A session by its id; one without a tip when nothing of it is kept."""
+    return open_ref(repo, refs.session(session))
+
+
+def _seqs(repo: Repository, tip: Oid) -> Iterator[int]:
+    top = f"{tip}:{layout.CAPTURES}"
+    for entry in repo.tree(top):
+        names = [entry.path]
+        if entry.is_tree:
+            names = [f"{entry.path}/{below.path}" for below in repo.tree(f"{top}/{entry.path}")]
+        yield from (seq for name in names if (seq := layout.seq_of(name)) is not None)
+
+
+def get_session(repo: Repository, name: str) -> Stored:
+    """A session by its id or the beginning of one; raises NotFound or Ambiguous."""
+    exact = open_session(repo, SessionId(name))
+    if exact.tip is not None:
+        return exact
+    found = find_refs(repo, name)
+    if not found:
+        raise NotFound("session", name, hint="`git session log --all` lists them")
+    if len(found) > 1:
+        raise Ambiguous("session", name, [refs.slug_of(ref) for ref in found[:8]])
+    return open_ref(repo, found[0])
+
+
+def find_refs(repo: Repository, prefix: str) -> list[str]:
+    """The refs of the sessions whose id begins so."""
+    if not prefix or session_slug(SessionId(prefix)) != prefix:
+        return []
+    every = repo.refs(refs.SESSIONS)
+    return sorted(ref for ref in every if refs.slug_of(ref).startswith(prefix))
+
+
+def record_lines(repo: Repository, stored: Stored, seq: int) -> list[Record | Foreign]:
+    """The records of one capture: the one made with it first, then one for each further commit."""
+    data = repo.read(f"{stored.tip}:{layout.record(seq)}") if stored.tip else None
+    if data is None:
+        raise Unreadable(f"{stored.ref} lacks the record of its capture {seq}")
+    return records.decode_note(data)
+
+
+def find_record(repo: Repository, stored: Stored, seq: int) -> Record | None:
+    """The record made with a capture, if this version can read it."""
+    first = next(iter(record_lines(repo, stored, seq)), None)
+    return first if isinstance(first, Record) else None
+
+
+def last_record(repo: Repository, stored: Stored) -> Record | None:
+    """The record of the newest capture."""
+    return find_record(repo, stored, stored.seqs[-1]) if stored.seqs else None
+
+
+def segment_blob(repo: Repository, stored: Stored, seq: int) -> bytes:
+    """The compressed lines of a capture."""
+    blob = repo.read(f"{stored.tip}:{layout.segment(seq)}")
+    if blob is None:
+        raise Unreadable(
+            f"the content of capture {seq} of {stored.ref} is not here",
+            hint="fetch the session from the remote that has it",
+        )
+    return blob
+
+
+def segment_lines(repo: Repository, stored: Stored, seq: int) -> Iterator[bytes]:
+    """The lines of a capture, as the agent wrote them but for what was redacted."""
+    yield from codec.lines(segment_blob(repo, stored, seq))
+
+
+def subagent_lines(
+    repo: Repository, stored: Stored, seq: int | None = None
+) -> dict[str, list[bytes]]:
+    """The lines of the subagents, by name: of one capture, or of all."""
+    found: dict[str, list[bytes]] = {}
+    top = f"{stored.tip}:{layout.SUBAGENTS}"
+    for folder in repo.tree(top):
+        for number in _subagent_seqs(repo, f"{top}/{folder.path}"):
+            blob = repo.read(f"{stored.tip}:{layout.subagent(folder.path, number)}")
+            if blob is not None and seq in (None, number):
+                found.setdefault(folder.path, []).extend(codec.lines(blob))
+    return found
+
+
+def count_subagent_lines(repo: Repository, stored: Stored, name: str) -> int:
+    """How many lines of a subagent are kept."""
+    top = f"{stored.tip}:{layout.SUBAGENTS}/{layout.safe(name)}"
+    count = 0
+    for number in _subagent_seqs(repo, top):
+        blob = repo.read(f"{stored.tip}:{layout.subagent(name, number)}")
+        count += sum(1 for _ in codec.lines(blob or b""))
+    return count
+
+
+def _subagent_seqs(repo: Repository, tree: str) -> list[int]:
+    names = (entry.path.removesuffix(".jsonl.zst") for entry in repo.tree(tree))
+    return sorted(int(name) for name in names if name.isdigit())
