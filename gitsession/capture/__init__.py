@@ -1,0 +1,1 @@
+"""From a transcript that grew to a capture that is kept."""

@@ -1,0 +1,124 @@
+"""Where the new lines of a source begin, worked out from what is stored and from nothing else.
+
+The end of the last capture is in its record, so there is no state to lose. When
+the file isn't the one that was captured (cut, replaced, rewritten), it is read
+again and the lines that are stored already are told by their uuid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from gitsession.agents.base import Adapter
+from gitsession.capture import reader
+from gitsession.git.repository import Repository
+from gitsession.ids import SessionId
+from gitsession.model import Frozen, Parent, Record
+from gitsession.store import registry, sessions
+
+_HEAD_LINES = 400
+_TAIL_LINES = 2000
+
+
+class Delta(Frozen, frozen=True, kw_only=True):
+    """Which lines of a source are new."""
+
+    start: int = 0
+    skip: frozenset[str] = frozenset()
+    """Lines after `start` that are stored already, by uuid."""
+    plain_from: int = 0
+    """Lines without a uuid are new from here on."""
+    parent: Parent | None = None
+
+
+def find_delta(repo: Repository, adapter: Adapter, stored: sessions.Stored, source: Path) -> Delta:
+    """Which lines of a session's main source no capture holds yet."""
+    last = sessions.last_record(repo, stored)
+    if last is None:
+        return _inherited(repo, adapter, source)
+    if _continues(adapter, source, last):
+        return Delta(start=last.offset)
+    return _again(adapter, source, stored_uuids(repo, adapter, stored))
+
+
+def _continues(adapter: Adapter, source: Path, last: Record) -> bool:
+    """Whether the file still is what it was up to the end of the last capture."""
+    if source.stat().st_size < last.offset:
+        return False
+    if not last.offset or last.last is None:
+        return True
+    for raw in islice(reader.lines_before(source, last.offset), _TAIL_LINES):
+        uuid = adapter.parse_line(raw).uuid
+        if uuid:
+            return uuid == last.last
+    return False
+
+
+def _again(adapter: Adapter, source: Path, known: set[str]) -> Delta:
+    """All of a file that isn't the one we knew, without the lines we have."""
+    plain_from = 0
+    for end, raw in reader.lines(source, 0, reader.last_newline(source)):
+        if adapter.parse_line(raw).uuid in known:
+            plain_from = end
+    return Delta(skip=frozenset(known), plain_from=plain_from)
+
+
+def _inherited(repo: Repository, adapter: Adapter, source: Path) -> Delta:
+    """A new session from its first line; a fork's after what it has from its parent."""
+    end = reader.last_newline(source)
+    head = [raw for _, raw in islice(reader.lines(source, 0, end), _HEAD_LINES)]
+    parent = adapter.parent_of(head)
+    if parent is None:
+        return Delta()
+    known = _lines_of(repo, adapter, parent.session)
+    start, turn = 0, 0
+    prompts = 0
+    for offset, raw in reader.lines(source, 0, end):
+        line = adapter.parse_line(raw)
+        prompts += line.prompt is not None
+        if line.uuid and line.uuid in known:
+            start, turn = offset, prompts
+        elif line.uuid:
+            break
+    return Delta(start=start, parent=Parent(session=parent.session, turn=turn or parent.turn))
+
+
+def _lines_of(repo: Repository, adapter: Adapter, session: SessionId) -> set[str]:
+    """The lines of a parent that are stored, or will be because this machine knows the session."""
+    stored = sessions.open_session(repo, session)
+    uuids = stored_uuids(repo, adapter, stored) if stored.tip else set()
+    known = registry.find(repo.common_dir, session)
+    if known is not None and Path(known.source).is_file():
+        for _, raw in reader.lines(Path(known.source)):
+            uuid = adapter.parse_line(raw).uuid
+            if uuid:
+                uuids.add(uuid)
+    return uuids
+
+
+def stored_uuids(repo: Repository, adapter: Adapter, stored: sessions.Stored) -> set[str]:
+    """The uuids of all lines that a session's captures hold."""
+    lines = (raw for seq in stored.seqs for raw in sessions.segment_lines(repo, stored, seq))
+    return {uuid for raw in lines if (uuid := adapter.parse_line(raw).uuid)}
+
+
+def new_blocks(adapter: Adapter, source: Path, delta: Delta, end: int) -> Iterator[bytes]:
+    """The new lines up to an offset, in blocks."""
+    if not delta.skip:
+        yield from reader.blocks(source, delta.start, end)
+        return
+    kept: list[bytes] = []
+    size = 0
+    for offset, raw in reader.lines(source, delta.start, end):
+        uuid = adapter.parse_line(raw).uuid
+        if (uuid and uuid in delta.skip) or (not uuid and offset <= delta.plain_from):
+            continue
+        kept.append(raw + b"\n")
+        size += len(raw)
+        if size >= reader.BLOCK:
+            yield b"".join(kept)
+            kept, size = [], 0
+    if kept:
+        yield b"".join(kept)

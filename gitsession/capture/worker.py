@@ -1,0 +1,142 @@
+"""Works off the spool: one worker a repository, and the others hand over to it.
+
+An event is dropped when all that follows from it is in the refs, never before;
+what an event asks for can be done twice without a trace. So a worker may be
+killed at any instant.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gitsession.capture import events
+from gitsession.capture.commits import Waiting
+from gitsession.capture.pipeline import Pipeline
+from gitsession.errors import SessionError
+from gitsession.git.plumbing import Plumbing
+from gitsession.ids import Oid, is_oid
+from gitsession.store import folder, heads, journal, spool
+from gitsession.store.lock import held
+from gitsession.store.spool import Spooled
+
+PATIENCE = 20.0
+"""Seconds that a worker stays for a call that goes on; then the next event brings one back."""
+_PAUSE = 0.04
+
+MakePipeline = Callable[[], Pipeline]
+Mend = Callable[[], None]
+
+
+class Worker:
+    """Handles the events of one repository."""
+
+    def __init__(
+        self, common_dir: Path, make_pipeline: MakePipeline, mend: Mend, *, final: bool = False
+    ) -> None:
+        self._common = common_dir
+        self._spool = folder.spool(common_dir)
+        self._make_pipeline = make_pipeline
+        self._mend = mend
+        self._final = final
+        self._pipeline: Pipeline | None = None
+        self._failed: set[Path] = set()
+        self.failures: list[str] = []
+
+    def run(self, *, wait: bool = False) -> bool:
+        """Work until nothing is left that can be done; False when another worker is on it."""
+        mine = False
+        while True:
+            with held(folder.home(self._common) / "lock", wait=wait) as got:
+                if not got:
+                    return mine
+                mine = True
+                shutil.rmtree(folder.home(self._common) / "tmp", ignore_errors=True)
+                left = self._work()
+            # An event written while the lock was being let go of found no worker to take it.
+            if all(event.path in left for event in spool.read(self._spool)):
+                return True
+
+    def _work(self) -> set[Path]:
+        """Handle events until only such are left as must wait for longer."""
+        while True:
+            found = spool.read(self._spool)
+            waiting = self._pass(found)
+            patient = [e for e in waiting if time.time() - e.at < PATIENCE]
+            fresh = {e.path for e in spool.read(self._spool)} - {e.path for e in found}
+            if not fresh and (self._final or not patient):
+                return {event.path for event in waiting} | self._failed
+            if not fresh:
+                time.sleep(_PAUSE)
+
+    def _pass(self, found: Sequence[Spooled]) -> list[Spooled]:
+        """Handle each event once, in order; gives back those that stay."""
+        ended = _ended(found)
+        waiting: list[Spooled] = []
+        for event in found:
+            if event.path in self._failed:
+                continue
+            if event.event == "post-rewrite" and _waits_for(event, waiting):
+                waiting.append(event)
+                continue
+            who = events.session_of(event.env)
+            final = self._final or (who is not None and who[1] in ended)
+            try:
+                self._handle(event, final=final)
+            except Waiting:
+                waiting.append(event)
+                continue
+            except Exception as error:
+                self._fail(event, error)
+                continue
+            spool.drop(event)
+        return waiting
+
+    def _handle(self, event: Spooled, *, final: bool) -> None:
+        if self._pipeline is None:
+            self._pipeline = self._make_pipeline()
+        pipeline = self._pipeline
+        git_dir = Path(event.git_dir)
+        if not git_dir.is_dir():
+            git_dir = self._common
+        with Plumbing(git_dir, self._common) as repo:
+            match event.event:
+                case "post-commit" | "post-merge":
+                    events.on_commit(pipeline, repo, event, final=final)
+                    if is_oid(event.head):
+                        heads.save(self._common, git_dir, Oid(event.head))
+                case "post-rewrite":
+                    events.on_rewrite(pipeline, event)
+                case "agent":
+                    if event.word == "session-start":
+                        self._mend()
+                    events.on_agent(pipeline, repo, event, final=final)
+
+    def _fail(self, event: Spooled, error: Exception) -> None:
+        """Note why an event could not be handled; it stays, for the next worker."""
+        what = f"{event.event} {event.word}".strip()
+        message = error.message if isinstance(error, SessionError) else repr(error)
+        hint = f" ({error.hint})" if isinstance(error, SessionError) and error.hint else ""
+        details = "" if isinstance(error, SessionError) else traceback.format_exc()
+        self._failed.add(event.path)
+        self.failures.append(f"{what}: {message}{hint}")
+        # A worker that can't write its log must still do what it can.
+        try:
+            journal.note(self._common, self.failures[-1], details=details)
+        except OSError:
+            return
+
+
+def _ended(found: Sequence[Spooled]) -> set[str]:
+    """The sessions whose turn is over: what waits for a call of theirs need not wait."""
+    told = [events.understand(e) for e in found if e.event == "agent"]
+    words = ("turn-ended", "session-end", "compacting")
+    return {event.session for event in told if event and event.name in words}
+
+
+def _waits_for(event: Spooled, waiting: Sequence[Spooled]) -> bool:
+    heads_waiting = {other.head for other in waiting}
+    return bool(heads_waiting & events.rewritten(event))
