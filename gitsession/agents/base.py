@@ -49,7 +49,7 @@ class Call(Frozen, frozen=True, kw_only=True):
     command: str = ""
     """The command line, when the tool is a shell."""
     edits: tuple[Edit, ...] = ()
-    """What it means to change; it counts when its result is no failure and tells no edits itself."""
+    """What it means to change; it counts when its result is no failure and tells no edits."""
     delegates: bool = False
     """The call runs a subagent, so that it may last, and commit, at any time."""
 
