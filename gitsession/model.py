@@ -181,3 +181,5 @@ class Turn(Frozen, frozen=True, kw_only=True):
     started_at: str = ""
     ended_at: str = ""
     messages: tuple[Message, ...] = ()
+    continued: bool = False
+    """Only the end of it is here: its prompt is in an earlier capture."""
