@@ -14,7 +14,7 @@ from gitsession.agents.base import Event
 from gitsession.capture.commits import Made, Waiting, capture_by_content, capture_made, find_cuts
 from gitsession.capture.leftover import capture_leftover
 from gitsession.capture.pipeline import Pipeline
-from gitsession.capture.scan import is_done, scan
+from gitsession.capture.scan import is_done, meet, scan
 from gitsession.git import inspect, notes, refs
 from gitsession.git.plumbing import Plumbing
 from gitsession.git.repository import Commit
@@ -48,9 +48,11 @@ def know(repo: Plumbing, agent: str, session: SessionId, env: Mapping[str, str])
     if source is None:
         return known
     pid = env.get("CLAUDE_PID", "")
-    fresh = Known(session=session, agent=agent, source=source, started_at=time.time())
     return msgspec.structs.replace(
-        known or fresh, source=source, pid=int(pid) if pid.isdigit() else 0, seen_at=time.time()
+        known or meet(repo, agent, session, source, time.time()),
+        source=source,
+        pid=int(pid) if pid.isdigit() else 0,
+        seen_at=time.time(),
     )
 
 
@@ -180,9 +182,7 @@ def on_agent(pipeline: Pipeline, repo: Plumbing, event: Spooled, *, final: bool)
 def _meet(repo: Plumbing, event: Spooled, told: Event) -> Known:
     known = registry.find(repo.common_dir, told.session)
     if known is None:
-        known = Known(
-            session=told.session, agent=event.agent, source=told.source, started_at=event.at
-        )
+        known = meet(repo, event.agent, told.session, told.source, event.at)
     pid = event.env.get("CLAUDE_PID", "")
     return msgspec.structs.replace(
         known,

@@ -8,12 +8,28 @@ from pathlib import Path
 
 import msgspec
 
+from gitsession import agents
 from gitsession.agents.base import Adapter, Call, Edit, Line
 from gitsession.capture import match, reader
 from gitsession.capture.digest import Relative
+from gitsession.git.repository import Repository
+from gitsession.ids import SessionId
+from gitsession.store import sessions
 from gitsession.store.registry import Known, Trace
 
 _MAX_TRACES = 5000
+
+
+def meet(repo: Repository, agent: str, session: SessionId, source: str, at: float) -> Known:
+    """A session that the registry doesn't have: what is captured of it is not read again."""
+    known = Known(session=session, agent=agent, source=source, started_at=at, seen_at=at)
+    stored = sessions.open_session(repo, session)
+    last = sessions.last_record(repo, stored)
+    if last is None:
+        return known
+    sides = agents.get(agent).side_sources(source)
+    ends = {s.name: reader.last_newline(Path(s.path)) for s in sides if s.kind == "subagent"}
+    return msgspec.structs.replace(known, scanned=last.offset, scanned_sides=ends)
 
 
 def scan(adapter: Adapter, known: Known, relative: Relative) -> Known:

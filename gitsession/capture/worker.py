@@ -17,6 +17,7 @@ from gitsession.capture import events
 from gitsession.capture.commits import Waiting
 from gitsession.capture.pipeline import Pipeline
 from gitsession.errors import SessionError
+from gitsession.git import maintenance
 from gitsession.git.plumbing import Plumbing
 from gitsession.ids import Oid, is_oid
 from gitsession.store import folder, heads, journal, spool
@@ -56,6 +57,8 @@ class Worker:
                 mine = True
                 shutil.rmtree(folder.home(self._common) / "tmp", ignore_errors=True)
                 left = self._work()
+                if self._pipeline is not None and maintenance.is_due(self._common):
+                    maintenance.pack_loose(self._common)
             # An event written while the lock was being let go of found no worker to take it.
             if all(event.path in left for event in spool.read(self._spool)):
                 return True

@@ -37,6 +37,11 @@ def parse_signature(text: str) -> Signature:
     )
 
 
+def clean_ident(text: str) -> str:
+    """A name or an address as a commit can hold it."""
+    return text.translate({ord(c): None for c in "<>\n\0"}).strip() or "unknown"
+
+
 def parse_commit(oid: Oid, data: bytes) -> Commit:
     """A commit object."""
     head, _, body = data.partition(b"\n\n")

@@ -9,12 +9,13 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, cast
 
 from gitsession.errors import GitFailed, Moved, NotFound, SessionError
-from gitsession.git.parse import parse_commit, parse_tree
+from gitsession.git.parse import clean_ident, parse_commit, parse_tree
 from gitsession.git.repository import Commit, Entry, Put, Update
 from gitsession.git.run import clean_environment, failure, run
 from gitsession.ids import Oid
@@ -68,10 +69,19 @@ class Plumbing:
         """Run a git command on this repository."""
         return run([*self._where(), *args], stdin=stdin, ok=ok, cwd=self.work_tree)
 
+    def start(self, *args: str) -> subprocess.Popen[bytes]:
+        """Start a git command whose output is read as it comes."""
+        return subprocess.Popen(
+            ["git", *self._where(), *args],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=clean_environment(), cwd=self.work_tree,
+        )  # fmt: skip
+
     def close(self) -> None:
         """End the reader."""
         if self._reader is not None:
-            cast(IO[bytes], self._reader.stdin).close()
+            with suppress(BrokenPipeError):
+                cast(IO[bytes], self._reader.stdin).close()
             cast(IO[bytes], self._reader.stdout).close()
             self._reader.wait()
             self._reader = None
@@ -95,17 +105,24 @@ class Plumbing:
         try:
             stdin.write(name.encode("utf-8", "surrogateescape") + b"\n")
             stdin.flush()
+            head = stdout.readline()
         except BrokenPipeError:
-            raise GitFailed("git cat-file ended unexpectedly") from None
-        head = stdout.readline()
+            head = b""
         if not head:
-            raise GitFailed("git cat-file ended unexpectedly")
+            return self._ask_again(name)
         words = head.rsplit(b" ", 2)
         if len(words) != 3 or not words[2].strip().isdigit() or b" " in words[0]:
             return None
         data = stdout.read(int(words[2]))
         stdout.read(1)
         return Oid(words[0].decode()), words[1].decode(), data
+
+    def _ask_again(self, name: str) -> None:
+        """Tell a name that git gives up on (`@{9}` of a short reflog) from a reader that died."""
+        self.close()
+        verify = ["rev-parse", "--quiet", "--verify", "--end-of-options", name]
+        if self.git(*verify, ok=(0, 1, 128)).strip():
+            raise GitFailed("git cat-file ended unexpectedly")
 
     def resolve(self, name: str) -> Oid | None:
         """The object that a name stands for, or None."""
@@ -148,8 +165,11 @@ class Plumbing:
         """Write the new commits with one `fast-import`, which moves a ref only forward.
 
         A ref that somebody else moved is not a fast-forward from what we saw, so
-        git refuses it under its own lock: that is the compare-and-swap.
+        git refuses it under its own lock: that is the compare-and-swap. What isn't
+        told so (a ref that is gone, or was set back) is looked at just before.
         """
+        if any(self.resolve(update.ref) != update.old for update in updates):
+            raise Moved("a session ref was moved by somebody else meanwhile")
         args = ["-c", "pack.compression=1", "fast-import", "--quiet", "--done",
                 "--date-format=raw"]  # fmt: skip
         process = subprocess.Popen(
@@ -203,7 +223,7 @@ def _put_stream(put: Put) -> Iterator[bytes]:
 
 
 def _ident(text: str) -> bytes:
-    return text.translate({ord(c): None for c in "<>\n\0"}).strip().encode("utf-8", "replace")
+    return clean_ident(text).encode("utf-8", "replace")
 
 
 def _quote(path: str) -> bytes:

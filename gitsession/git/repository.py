@@ -112,7 +112,7 @@ class Repository(Protocol):
         """The entries of one tree, not of its subtrees; empty when it isn't there."""
 
     def refs(self, prefix: str) -> dict[str, Oid]:
-        """All refs under a prefix that ends in a slash, or the one of exactly that name."""
+        """The refs under a prefix that ends in a slash, or whose name a glob matches."""
 
     def apply(self, updates: Sequence[Update], author: Author) -> list[Oid]:
         """Write the new commits and move the refs; raises Moved if one had moved."""

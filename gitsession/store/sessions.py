@@ -91,8 +91,7 @@ def find_refs(repo: Repository, prefix: str) -> list[str]:
     """The refs of the sessions whose id begins so."""
     if not prefix or session_slug(SessionId(prefix)) != prefix:
         return []
-    every = repo.refs(refs.SESSIONS)
-    return sorted(ref for ref in every if refs.slug_of(ref).startswith(prefix))
+    return sorted(repo.refs(f"{refs.SESSIONS}{prefix}*"))
 
 
 def record_lines(repo: Repository, stored: Stored, seq: int) -> list[Record | Foreign]:

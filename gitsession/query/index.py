@@ -1,0 +1,31 @@
+"""Reads the index: one note, or all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gitsession.git import notes, refs
+from gitsession.git.plumbing import Plumbing
+from gitsession.ids import Oid
+from gitsession.model import Record
+from gitsession.store import records
+
+
+def read_all(repo: Plumbing, tip: Oid | None = None) -> Iterator[tuple[Oid, bytes]]:
+    """Every note of the index, by the commit it is on."""
+    tip = tip or repo.resolve(refs.INDEX)
+    if tip is None:
+        return
+    listing = repo.git("ls-tree", "-r", "-z", tip).decode("utf-8", "replace")
+    for entry in listing.split("\0"):
+        head, _, path = entry.partition("\t")
+        words = head.split()
+        if len(words) == 3 and words[1] == "blob" and all(c in "0123456789abcdef/" for c in path):
+            data = repo.read(words[2])
+            if data is not None:
+                yield notes.commit_of(path), data
+
+
+def find_records(repo: Plumbing, commit: Oid, *, ref: str = refs.INDEX) -> list[Record]:
+    """The records that a commit's note holds, oldest first, those of other commits too."""
+    return records.readable(records.decode_note(notes.read(repo, commit, ref=ref)))
