@@ -126,7 +126,7 @@ def capture_by_content(pipeline: Pipeline, made: Made) -> list[Record]:
     tied: list[Record] = []
     for known in every:
         matches = match.match(known.traces, found)
-        if matches:
+        if matches and Path(known.source).is_file():
             records, known = _tie_matches(pipeline, known, matches, made, found)
             tied += records
         registry.save(common, known)

@@ -26,6 +26,8 @@ from gitsession.store.spool import Spooled
 
 LAG = 1.0
 """Seconds that a line may be on its way to the transcript."""
+_SILENCE = 86400.0
+"""Seconds after which a session whose process isn't known is taken to be over."""
 _SETTLE = 0.3
 """Seconds that a client may go on writing after it said that a session ends."""
 
@@ -59,7 +61,7 @@ def know(repo: Plumbing, agent: str, session: SessionId, env: Mapping[str, str])
 def is_running(known: Known) -> bool:
     """Whether the program that holds a session is alive, as far as can be told."""
     if not known.pid:
-        return False
+        return time.time() - known.seen_at < _SILENCE
     try:
         os.kill(known.pid, 0)
     except ProcessLookupError:
@@ -228,7 +230,7 @@ def leave(pipeline: Pipeline, known: Known) -> None:
 def sweep(pipeline: Pipeline, repo: Plumbing) -> None:
     """Take what is left of sessions whose program died without a word."""
     for known in registry.all_known(repo.common_dir):
-        if known.state == "active" and (is_running(known) or not known.pid):
+        if known.state == "active" and is_running(known):
             continue
         capture_leftover(pipeline, known, reason="end", base=repo.resolve("HEAD"))
         known = registry.find(repo.common_dir, known.session) or known

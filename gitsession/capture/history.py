@@ -72,7 +72,7 @@ def capture_history(pipeline: Pipeline, known: Known) -> list[Record]:
     for point in find_points(pipeline, adapter, source, start):
         record = _capture_point(pipeline, adapter, known, point)
         taken += [record] if record else []
-    rest = capture_leftover(pipeline, known)
+    rest = capture_leftover(pipeline, known, remember=False)
     return [*taken, rest] if rest else taken
 
 

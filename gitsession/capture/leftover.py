@@ -44,6 +44,7 @@ def capture_leftover(
     closed: bool = True,
     base: Oid | None = None,
     branch: str | None = None,
+    remember: bool = True,
 ) -> Record | None:
     """Capture all that is new of a session; None when nothing is, or nobody has spoken yet."""
     source = Path(known.source)
@@ -65,7 +66,7 @@ def capture_leftover(
             tie=Tie(base=base, branch=branch),
         )
     )
-    if record is not None:
+    if record is not None and remember:
         settle_and_save(pipeline, known, record.seq, end, {})
     return record
 

@@ -36,7 +36,7 @@ from gitsession.model import (
     Record,
     Status,
 )
-from gitsession.store import folder, layout, records, sessions
+from gitsession.store import folder, journal, layout, records, sessions
 
 if TYPE_CHECKING:
     from gitsession.capture.redact import Redactor
@@ -200,6 +200,8 @@ class Pipeline:
             puts.append(Put(path=layout.segment(seq), data=main.file))
         update = Update(ref=stored.ref, old=stored.tip, message=story(record), puts=tuple(puts))
         self.ledger.enter(update, record)
+        if record.raw_size > self.settings.warn_size:
+            journal.note(self.repo.common_dir, f"warning: {warning(record, self.settings)}")
         return record
 
     def _describe(self, order: Order, digest: Digest) -> Record:
@@ -245,6 +247,13 @@ def _fed(blocks: Iterator[bytes], adapter: Adapter, digest: Digest) -> Iterator[
             if raw:
                 digest.add(adapter.parse_line(raw))
         yield block
+
+
+def warning(record: Record, settings: Settings) -> str:
+    """What to say of a capture that is larger than the user finds usual."""
+    size, most = record.raw_size >> 20, settings.warn_size >> 20
+    what = f"capture {record.seq} of session {record.session}"
+    return f"{what} is large: {size} MB, more than session.warnSize ({most} MB)"
 
 
 def story(record: Record) -> str:

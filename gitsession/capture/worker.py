@@ -27,6 +27,7 @@ from gitsession.store.spool import Spooled
 PATIENCE = 20.0
 """Seconds that a worker stays for a call that goes on; then the next event brings one back."""
 _PAUSE = 0.04
+_LONGEST_PAUSE = 0.5
 
 MakePipeline = Callable[[], Pipeline]
 Mend = Callable[[], None]
@@ -65,6 +66,7 @@ class Worker:
 
     def _work(self) -> set[Path]:
         """Handle events until only such are left as must wait for longer."""
+        pause = _PAUSE
         while True:
             found = spool.read(self._spool)
             waiting = self._pass(found)
@@ -73,7 +75,8 @@ class Worker:
             if not fresh and (self._final or not patient):
                 return {event.path for event in waiting} | self._failed
             if not fresh:
-                time.sleep(_PAUSE)
+                time.sleep(pause)
+                pause = min(pause * 1.5, _LONGEST_PAUSE)
 
     def _pass(self, found: Sequence[Spooled]) -> list[Spooled]:
         """Handle each event once, in order; gives back those that stay."""

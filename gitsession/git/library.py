@@ -30,9 +30,7 @@ def open_library(git_dir: Path, common_dir: Path, work_tree: Path | None) -> Lib
 class Library:
     """A repository through libgit2."""
 
-    def __init__(
-        self, inner: Any, git_dir: Path, common_dir: Path, work_tree: Path | None
-    ) -> None:
+    def __init__(self, inner: Any, git_dir: Path, common_dir: Path, work_tree: Path | None) -> None:
         self._inner = inner
         self.git_dir = git_dir
         self.common_dir = common_dir

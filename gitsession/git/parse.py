@@ -70,19 +70,22 @@ def parse_tree(data: bytes, oid_size: int) -> Iterator[Entry]:
     """The entries of a tree object."""
     at = 0
     while at < len(data):
-        space = data.index(b" ", at)
-        end = data.index(b"\0", space)
+        space = data.find(b" ", at)
+        end = data.find(b"\0", space)
+        after = end + 1 + oid_size
+        if space < 0 or end < 0 or after > len(data):
+            raise Unreadable("a tree is damaged")
         yield Entry(
-            mode=data[at:space].decode(),
+            mode=data[at:space].decode("ascii", "replace"),
             path=data[space + 1 : end].decode("utf-8", "surrogateescape"),
-            oid=Oid(data[end + 1 : end + 1 + oid_size].hex()),
+            oid=Oid(data[end + 1 : after].hex()),
         )
-        at = end + 1 + oid_size
+        at = after
 
 
 def parse_path(quoted: bytes) -> str:
     """A path as a patch has it: plain, or in quotes with escapes."""
-    if quoted.startswith(b'"') and quoted.endswith(b'"'):
+    if len(quoted) > 1 and quoted.startswith(b'"') and quoted.endswith(b'"'):
         quoted = _ESCAPE.sub(
             lambda m: _ESCAPED.get(m[1], m[1]) if len(m[1]) == 1 else bytes([int(m[1], 8) & 255]),
             quoted[1:-1],

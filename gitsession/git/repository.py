@@ -8,6 +8,7 @@ holds both to this file.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +24,17 @@ class Signature(Frozen, frozen=True, kw_only=True):
     at: int
     """Seconds since the epoch."""
     offset: str = "+0000"
+
+    @property
+    def date(self) -> str:
+        """The moment as RFC 3339 has it, in its own time zone."""
+        sign = -1 if self.offset.startswith("-") else 1
+        minutes = int(self.offset[1:3]) * 60 + int(self.offset[3:5])
+        zone = timezone(sign * timedelta(minutes=minutes % (24 * 60)))
+        try:
+            return datetime.fromtimestamp(self.at, zone).isoformat()
+        except (OverflowError, OSError, ValueError):
+            return ""
 
 
 class Commit(Frozen, frozen=True, kw_only=True):

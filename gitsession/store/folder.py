@@ -29,7 +29,10 @@ def log(common_dir: Path) -> Path:
 
 def make(path: Path) -> Path:
     """Make a folder that only its owner reads."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in (*reversed(path.parents), path):
+        # A parent that isn't there is ours as well: git's own folder always is.
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, exist_ok=True)
     return path
 
 

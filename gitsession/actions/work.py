@@ -1,0 +1,69 @@
+"""What every capture needs at hand: the repository, the settings, the rules of redaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from gitsession import config
+from gitsession.capture.pipeline import Pipeline
+from gitsession.capture.redact import Redactor
+from gitsession.capture.rules import ruleset_from
+from gitsession.capture.worker import Worker
+from gitsession.config import Settings
+from gitsession.errors import SessionError
+from gitsession.git.plumbing import Plumbing, discover
+from gitsession.store import folder, journal
+
+
+def redactor_of(settings: Settings, top: Path | None) -> Redactor:
+    """The rules of redaction that hold in a work tree."""
+    text = None
+    file = (top / settings.redact_file) if top else None
+    if file is not None and file.is_file():
+        text = file.read_text("utf-8", "replace")
+    return Redactor(ruleset_from(settings.redact_rules, settings.redact_allow, text))
+
+
+def pipeline_of(repo: Plumbing, settings: Settings | None = None) -> Pipeline:
+    """A pipeline into a repository; raises when the user has switched us off."""
+    settings = settings or config.load(repo.common_dir)
+    if not settings.enabled:
+        raise SessionError(
+            "git session is switched off here",
+            hint="`git config session.enabled true`, and GIT_SESSION_DISABLE unset",
+        )
+    return Pipeline(repo, settings, redactor_of(settings, repo.work_tree or main_tree(repo)))
+
+
+def main_tree(repo: Plumbing) -> Path | None:
+    """The main work tree, where a repository has one."""
+    top = repo.common_dir.parent
+    return top if repo.common_dir.name == ".git" else None
+
+
+def run_worker(common_dir: Path) -> bool:
+    """Work off the spool as the hooks ask for it; says nothing."""
+    if not folder.spool(common_dir).is_dir() or not config.load(common_dir).enabled:
+        return False
+    try:
+        return make_worker(common_dir, final=False).run()
+    except SessionError as error:
+        # Nobody reads what a hook's child prints.
+        journal.note(common_dir, f"worker: {error.message}")
+        raise
+
+
+def make_worker(common_dir: Path, *, final: bool) -> Worker:
+    """A worker of a repository; `final` takes what is there and waits for no call."""
+    repo = discover(common_dir, git_dir=common_dir)
+    make: Callable[[], Pipeline] = lambda: pipeline_of(repo)  # noqa: E731
+    return Worker(common_dir, make, lambda: mend_hooks(common_dir), final=final)
+
+
+def mend_hooks(common_dir: Path) -> None:
+    """Put back hooks that another tool took away."""
+    from gitsession.actions.install import mend
+
+    tree = common_dir.parent if common_dir.name == ".git" else common_dir
+    mend(tree)

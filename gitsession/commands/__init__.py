@@ -1,0 +1,54 @@
+"""The table of verbs: what there is, without importing any of it.
+
+Each verb's module defines `command`, a click command. The table is all that
+`--help`, a mistyped verb and a shell's completion need, and stays free of the
+libraries that the verbs import.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+if TYPE_CHECKING:
+    import click
+
+
+class Verb(NamedTuple):
+    """One command of the executable."""
+
+    summary: str
+    group: str
+    module: str
+    """The module in this package that defines it."""
+
+
+GROUPS = ("set up", "look", "keep")
+INTERNAL = "internal"
+
+VERBS = {
+    "init": Verb("keep the sessions of this repository from now on", "set up", "init"),
+    "deinit": Verb("take the hooks out again", "set up", "deinit"),
+    "status": Verb("show active sessions, what waits, and the last error", "set up", "status"),
+    "doctor": Verb("find what is misconfigured, and the command that mends it", "set up", "doctor"),
+    "completion": Verb("print the completion script of a shell", "set up", "completion"),
+    "show": Verb("show the conversation behind a commit", "look", "show"),
+    "log": Verb("list commits and their sessions, newest first", "look", "log"),
+    "turns": Verb("list the turns of a session", "look", "turns"),
+    "capture": Verb("capture now what the hooks would capture later", "keep", "capture"),
+    "import": Verb("capture the sessions the agent already has on disk", "keep", "import_"),
+    "redact": Verb("show what redaction would find in a file", "keep", "redact"),
+    "reindex": Verb("rebuild the index from the session refs", "keep", "reindex"),
+    "worker": Verb("take captures from the spool; the hooks start it", INTERNAL, "worker"),
+}
+
+
+def visible() -> list[str]:
+    """The verbs that people use, group by group."""
+    return [name for group in GROUPS for name, verb in VERBS.items() if verb.group == group]
+
+
+def load(name: str) -> click.Command:
+    """Import a verb."""
+    module = importlib.import_module(f"{__name__}.{VERBS[name].module}")
+    return cast("click.Command", module.command)
