@@ -12,7 +12,7 @@ from gitsession.capture.rules import ruleset_from
 from gitsession.capture.worker import Worker
 from gitsession.config import Settings
 from gitsession.errors import SessionError
-from gitsession.git.plumbing import Plumbing, discover
+from gitsession.git.plumbing import Plumbing
 from gitsession.store import folder, journal
 
 
@@ -44,20 +44,23 @@ def main_tree(repo: Plumbing) -> Path | None:
 
 def run_worker(common_dir: Path) -> bool:
     """Work off the spool as the hooks ask for it; says nothing."""
-    if not folder.spool(common_dir).is_dir() or not config.load(common_dir).enabled:
+    if not folder.spool(common_dir).is_dir():
+        return False
+    settings = config.load(common_dir)
+    if not settings.enabled:
         return False
     try:
-        return make_worker(common_dir, final=False).run()
+        return make_worker(common_dir, final=False, settings=settings).run()
     except SessionError as error:
         # Nobody reads what a hook's child prints.
         journal.note(common_dir, f"worker: {error.message}")
         raise
 
 
-def make_worker(common_dir: Path, *, final: bool) -> Worker:
+def make_worker(common_dir: Path, *, final: bool, settings: Settings | None = None) -> Worker:
     """A worker of a repository; `final` takes what is there and waits for no call."""
-    repo = discover(common_dir, git_dir=common_dir)
-    make: Callable[[], Pipeline] = lambda: pipeline_of(repo)  # noqa: E731
+    repo = Plumbing(common_dir, common_dir)
+    make: Callable[[], Pipeline] = lambda: pipeline_of(repo, settings)  # noqa: E731
     return Worker(common_dir, make, lambda: mend_hooks(common_dir), final=final)
 
 
@@ -65,5 +68,4 @@ def mend_hooks(common_dir: Path) -> None:
     """Put back hooks that another tool took away."""
     from gitsession.actions.install import mend
 
-    tree = common_dir.parent if common_dir.name == ".git" else common_dir
-    mend(tree)
+    mend(common_dir)

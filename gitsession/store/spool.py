@@ -1,8 +1,7 @@
 """Where hooks leave word for the worker: one file for each event. See docs/hooks.md.
 
 The hooks are shell scripts and write the files themselves (`hooks/event.sh`);
-this module reads them, and writes the same format for callers in Python. It is
-imported before anything heavy, hence a dataclass.
+this module reads them, and writes the same format for callers in Python.
 """
 
 from __future__ import annotations
@@ -11,8 +10,9 @@ import itertools
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 LIMIT = 16 << 20
 """Bytes of an event that are read; a longer body is cut there."""
@@ -23,8 +23,7 @@ _SUFFIX = ".event"
 _END = b"\nend\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spooled:
+class Spooled(NamedTuple):
     """One event as a hook saw it."""
 
     path: Path
@@ -43,7 +42,7 @@ class Spooled:
     args: str = ""
     picked: str = ""
     """The commit that a cherry-pick or rebase is replaying."""
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = MappingProxyType({})
     body: bytes = b""
     """What the hook was given on its stdin."""
     at: float = 0.0
