@@ -26,6 +26,8 @@ class Settings(Frozen, frozen=True, kw_only=True):
     pending_days: int = 30
     """How long what an ended session wrote can still tie it to a commit."""
     author: Author = Author()
+    sign: bool = False
+    """The user signs commits (`commit.gpgSign`): ours are signed as well."""
     installed: str = ""
 
 
@@ -52,8 +54,8 @@ def parse(listing: bytes, env: Mapping[str, str]) -> Settings:
 
     disabled = env.get("GIT_SESSION_DISABLE", "") not in ("", "0")
     return Settings(
-        enabled=not disabled and _flag("enabled", last("enabled", "true")),
-        auto_push=_flag("autoPush", last("autoPush", "true")),
+        enabled=not disabled and _flag("session.enabled", last("enabled", "true")),
+        auto_push=_flag("session.autoPush", last("autoPush", "true")),
         remote=last("remote", ""),
         warn_size=_size("warnSize", last("warnSize", "10m")),
         redact_rules=every("redactRule"),
@@ -61,6 +63,7 @@ def parse(listing: bytes, env: Mapping[str, str]) -> Settings:
         redact_file=last("redactFile", ".gitsession-redact"),
         pending_days=_size("pendingDays", last("pendingDays", "30")),
         author=_author(values, env),
+        sign=_flag("commit.gpgSign", values.get("commit.gpgsign", ["false"])[-1]),
         installed=last("installed", ""),
     )
 
@@ -85,7 +88,7 @@ def _flag(name: str, text: str) -> bool:
         return True
     if word in ("false", "no", "off", "0", ""):
         return False
-    raise Usage(f"session.{name} is neither true nor false: '{text}'", hint="say true or false")
+    raise Usage(f"{name} is neither true nor false: '{text}'", hint="say true or false")
 
 
 def _size(name: str, text: str) -> int:

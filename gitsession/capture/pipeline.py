@@ -18,7 +18,7 @@ from gitsession import agents
 from gitsession.agents.base import Adapter, Source
 from gitsession.capture import reader
 from gitsession.capture.delta import Delta, find_delta, new_blocks
-from gitsession.capture.digest import Digest
+from gitsession.capture.digest import Digest, shorten
 from gitsession.capture.ledger import Ledger, Tie
 from gitsession.capture.places import Places
 from gitsession.capture.segment import Segment, total_redactions, write_segment
@@ -66,6 +66,7 @@ class Pipeline:
 
     def __init__(self, repo: Plumbing, settings: Settings, redactor: Redactor) -> None:
         self.repo = repo
+        self.repo.sign = settings.sign
         self.settings = settings
         self.ledger = Ledger(repo, settings)
         self._redactor = redactor
@@ -231,8 +232,13 @@ class Pipeline:
             files=digest.files,
             first=digest.first,
             last=digest.last,
-            prompt=digest.prompt,
+            prompt=self._first_words(digest.prompt),
         )
+
+    def _first_words(self, prompt: str) -> str:
+        """A prompt as the record has it: a cut secret is one that no rule finds any more."""
+        clean = self._redactor.redact_text(prompt.encode("utf-8", "replace")).data
+        return shorten(clean.decode("utf-8", "replace"))
 
 
 def now() -> str:

@@ -58,12 +58,30 @@ def is_amend(action: str) -> bool:
     return action.startswith("commit (amend)")
 
 
-def before(known: Sequence[Move], commit: Oid) -> Oid | None:
-    """What HEAD was before it became a commit."""
-    for at, move in enumerate(known[:-1]):
+def made_by(known: Sequence[Move], commit: Oid) -> tuple[str | None, Oid | None]:
+    """The move that made a commit, in git's words, and what HEAD was before it.
+
+    HEAD may have come back to a commit since it was made. No words at all when
+    the commit came here otherwise; empty ones when no reflog tells of it.
+    """
+    action: str | None = ""
+    for at, move in enumerate(known):
         if move.new == commit:
-            return known[at + 1].new
-    return None
+            if creates(move.action):
+                return move.action, known[at + 1].new if at + 1 < len(known) else None
+            action = None
+    return action, None
+
+
+def commit_before(repo: Plumbing, at: str) -> Oid | None:
+    """The newest commit below HEAD that was there at a moment; None when none was."""
+    if not at:
+        return None
+    try:
+        out = repo.git("rev-list", "--max-count=1", f"--before={at}", "HEAD", "--")
+    except GitFailed:
+        return None
+    return Oid(out.decode().strip()) if out.strip() else None
 
 
 def changes_nothing(repo: Plumbing, commit: Commit) -> bool:

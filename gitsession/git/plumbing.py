@@ -7,19 +7,24 @@ the user, and starting it costs less than importing a library that doesn't.
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import IO, cast
 
 from gitsession.errors import GitFailed, Moved, NotFound, SessionError
-from gitsession.git.parse import clean_ident, parse_commit, parse_tree
-from gitsession.git.repository import Commit, Entry, Put, Update
+from gitsession.git import signing
+from gitsession.git.parse import parse_commit, parse_tree
+from gitsession.git.repository import Commit, Entry, Update
 from gitsession.git.run import clean_environment, failure, run
+from gitsession.git.stream import commit_stream
 from gitsession.ids import Oid
 from gitsession.model import Author
+
+_AT_ONCE = 64
+_MAX_NAME = 500
 
 
 def discover(path: Path, *, git_dir: Path | None = None) -> Plumbing:
@@ -52,6 +57,8 @@ class Plumbing:
         self.git_dir = git_dir
         self.common_dir = common_dir
         self.work_tree = work_tree
+        self.sign = False
+        """Whether the user signs commits, so that ours are to be signed as well."""
         self._reader: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Plumbing:
@@ -95,19 +102,28 @@ class Plumbing:
     def _ask(self, name: str) -> tuple[Oid, str, bytes] | None:
         if "\n" in name or not name:
             return None
+        self._send([name])
+        return self._receive(name)
+
+    def _send(self, names: Sequence[str]) -> None:
+        """Ask for objects; few enough that the questions fit into a pipe nobody reads yet."""
         if self._reader is None:
             self._reader = subprocess.Popen(
                 ["git", *self._where(), "cat-file", "--batch"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 env=clean_environment(),
             )  # fmt: skip
-        stdin, stdout = cast(IO[bytes], self._reader.stdin), cast(IO[bytes], self._reader.stdout)
-        try:
-            stdin.write(name.encode("utf-8", "surrogateescape") + b"\n")
+        stdin = cast(IO[bytes], self._reader.stdin)
+        # One that has died says so when its answer is read.
+        with suppress(BrokenPipeError):
+            stdin.write("".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape"))
             stdin.flush()
-            head = stdout.readline()
-        except BrokenPipeError:
-            head = b""
+
+    def _receive(self, name: str) -> tuple[Oid, str, bytes] | None:
+        """The next answer."""
+        assert self._reader is not None
+        stdout = cast(IO[bytes], self._reader.stdout)
+        head = stdout.readline()
         if not head:
             return self._ask_again(name)
         words = head.rsplit(b" ", 2)
@@ -117,12 +133,13 @@ class Plumbing:
         stdout.read(1)
         return Oid(words[0].decode()), words[1].decode(), data
 
-    def _ask_again(self, name: str) -> None:
+    def _ask_again(self, name: str) -> tuple[Oid, str, bytes] | None:
         """Tell a name that git gives up on (`@{9}` of a short reflog) from a reader that died."""
         self.close()
         verify = ["rev-parse", "--quiet", "--verify", "--end-of-options", name]
         if self.git(*verify, ok=(0, 1, 128)).strip():
             raise GitFailed("git cat-file ended unexpectedly")
+        return None
 
     def resolve(self, name: str) -> Oid | None:
         """The object that a name stands for, or None."""
@@ -135,9 +152,19 @@ class Plumbing:
         return found[2] if found else None
 
     def read_many(self, names: Iterable[str]) -> Iterator[bytes | None]:
-        """The contents of many objects, in order."""
-        for name in names:
-            yield self.read(name)
+        """The contents of many objects, in order: asked for, and held, some at a time."""
+        rest = iter(names)
+        while asked := list(islice(rest, _AT_ONCE)):
+            plain = [n for n in asked if n and "\n" not in n and len(n) < _MAX_NAME]
+            self._send(plain)
+            found = {}
+            for name in plain:
+                # After an answer that ended the reader the others are asked for one by one.
+                ask = self._ask if self._reader is None else self._receive
+                found[name] = ask(name)
+            for name in asked:
+                answer = found[name] if name in found else self._ask(name)
+                yield answer[2] if answer else None
 
     def get_commit(self, name: str) -> Commit:
         """A commit; raises NotFound."""
@@ -170,6 +197,17 @@ class Plumbing:
         """
         if any(self.resolve(update.ref) != update.old for update in updates):
             raise Moved("a session ref was moved by somebody else meanwhile")
+        if self.sign:
+            return signing.apply(self, updates, author)
+        pieces = (
+            piece
+            for mark, update in enumerate(updates, 1)
+            for piece in commit_stream(update, author, mark)
+        )
+        return self.fast_import(pieces, len(updates))
+
+    def fast_import(self, pieces: Iterable[bytes], count: int) -> list[Oid]:
+        """Feed one `fast-import` the commits of marks 1 to `count`; gives back their names."""
         args = ["-c", "pack.compression=1", "fast-import", "--quiet", "--done",
                 "--date-format=raw"]  # fmt: skip
         process = subprocess.Popen(
@@ -178,55 +216,15 @@ class Plumbing:
             env=clean_environment(),
         )  # fmt: skip
         stream = cast(IO[bytes], process.stdin)
-        try:
-            for mark, update in enumerate(updates, 1):
-                for piece in _commit_stream(update, author, mark):
-                    stream.write(piece)
-            for mark in range(1, len(updates) + 1):
+        with suppress(BrokenPipeError):
+            for piece in pieces:
+                stream.write(piece)
+            for mark in range(1, count + 1):
                 stream.write(b"get-mark :%d\n" % mark)
             stream.write(b"done\n")
-        except BrokenPipeError:
-            pass
         out, err = process.communicate()
         if b"not updating" in err.lower():
             raise Moved("a session ref was moved by somebody else meanwhile")
         if process.returncode:
             raise failure(["fast-import"], err)
         return [Oid(line) for line in out.decode().split()]
-
-
-def _commit_stream(update: Update, author: Author, mark: int) -> Iterator[bytes]:
-    """One commit in fast-import's language; a file is read from disk piece by piece."""
-    who = b"%s <%s> %d +0000" % (_ident(author.name), _ident(author.email), int(time.time()))
-    message = update.message.encode("utf-8", "replace")
-    yield b"commit %s\nmark :%d\n" % (update.ref.encode(), mark)
-    yield b"author %s\ncommitter %s\ndata %d\n%s\n" % (who, who, len(message), message)
-    if update.old is not None:
-        yield b"from %s\n" % update.old.encode()
-    for path in update.removes:
-        yield b"D %s\n" % _quote(path)
-    for put in update.puts:
-        yield from _put_stream(put)
-    yield b"\n"
-
-
-def _put_stream(put: Put) -> Iterator[bytes]:
-    yield b"M 100644 inline %s\n" % _quote(put.path)
-    if isinstance(put.data, bytes):
-        yield b"data %d\n%s\n" % (len(put.data), put.data)
-        return
-    with put.data.open("rb") as file:
-        yield b"data %d\n" % put.data.stat().st_size
-        while piece := file.read(1 << 20):
-            yield piece
-    yield b"\n"
-
-
-def _ident(text: str) -> bytes:
-    return clean_ident(text).encode("utf-8", "replace")
-
-
-def _quote(path: str) -> bytes:
-    raw = path.encode("utf-8", "surrogateescape")
-    raw = raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
-    return b'"' + raw + b'"'
