@@ -3,7 +3,8 @@ common=${0%/*/*} ref='' head='' picked='' nl='
 '
 bin=git-session
 case ${GIT_SESSION_DISABLE:-0} in 0) ;; *) return 0 ;; esac
-wanted "$common"/gitsession/sessions/* || return 0
+# A session that the worker hasn't met yet is in the spool: that comes first, as it is left first.
+wanted "$common"/gitsession/spool/*.event || wanted "$common"/gitsession/sessions/* || return 0
 case ${at:=$common} in /* | ?:*) ;; *) at=$PWD/$at ;; esac
 { read -r ref <"$at/HEAD"; read -r picked <"$at/CHERRY_PICK_HEAD"; } 2>/dev/null
 case $ref in

@@ -1,6 +1,7 @@
 """The table of verbs: what there is, without importing any of it.
 
-Each verb's module defines `command`, a click command. The table is all that
+Each verb's module defines `command`, a click command (but for the worker, which
+parses nothing). The table is all that
 `--help`, a mistyped verb and a shell's completion need, and stays free of the
 libraries that the verbs import.
 """

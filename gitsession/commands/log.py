@@ -26,8 +26,12 @@ from gitsession.store import records
 @click.option("--since", default="", metavar="DATE", help="Commits more recent than this.")
 @click.option("--until", default="", metavar="DATE", help="Commits older than this.")
 @click.option("--agent", default="", metavar="NAME", help="Made with this agent.")
-@click.option("--status", type=click.Choice(["complete", "rejected", "abandoned"]))
-@click.option("--kind", type=click.Choice(["commit", "task", "checkpoint"]))
+@click.option(
+    "--status", type=click.Choice(["complete", "rejected", "abandoned"]), help="What became of it."
+)
+@click.option(
+    "--kind", type=click.Choice(["commit", "task", "checkpoint"]), help="Captured for what."
+)
 @click.option("--oneline", "form", flag_value="oneline", help="One line each.")
 @click.option("--json", "form", flag_value="json", help="The records, one JSON object a line.")
 @click.option("--format", "template", metavar="TEXT", help="As asked: %h %s %an %ar %p %t %k …")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -32,11 +31,17 @@ def look(color: str = "auto") -> Screen:
     terminal = sys.stdout.isatty()
     encoding = (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "")
     return Screen(
-        width=max(20, shutil.get_terminal_size().columns if terminal else 80),
+        width=max(20, _columns() if terminal else 80),
         color=_color(color, terminal),
         unicode=encoding.startswith("utf"),
         paged=terminal,
     )
+
+
+def _columns() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def _color(wanted: str, terminal: bool) -> bool:

@@ -1,0 +1,1 @@
+"""What the project needs to make itself; not part of what is installed."""
