@@ -1,9 +1,8 @@
-# Sourced by git session's hooks: is there work? Then leave an event and start the worker.
+# Sourced by git session's hooks: is there work (for a session known, or told of in the spool)? Then leave word.
 common=${0%/*/*} ref='' head='' picked='' nl='
 '
 bin=git-session
 case ${GIT_SESSION_DISABLE:-0} in 0) ;; *) return 0 ;; esac
-# A session that the worker hasn't met yet is in the spool: that comes first, as it is left first.
 wanted "$common"/gitsession/spool/*.event || wanted "$common"/gitsession/sessions/* || return 0
 case ${at:=$common} in /* | ?:*) ;; *) at=$PWD/$at ;; esac
 { read -r ref <"$at/HEAD"; read -r picked <"$at/CHERRY_PICK_HEAD"; } 2>/dev/null

@@ -43,7 +43,16 @@ def test_a_tool_is_told_of_only_when_head_moved(repo: Scratch) -> None:
     commit(repo, CLAUDE_CODE_SESSION_ID="")
     call_agent(repo, "tool-used")
     call_agent(repo, "tool-used")
-    assert [e.word for e in events(git_dir(repo))] == ["session-start", "tool-used"]
+    told = [e.word or e.event for e in events(git_dir(repo))]
+    assert told == ["session-start", "post-commit", "tool-used"]
+
+
+def test_a_commit_by_hand_is_told_of_before_the_worker_has_met_the_session(repo: Scratch) -> None:
+    commit(repo, CLAUDE_CODE_SESSION_ID="")
+    assert not events(git_dir(repo))
+    call_agent(repo, "prompt")
+    commit(repo, CLAUDE_CODE_SESSION_ID="")
+    assert [e.word or e.event for e in events(git_dir(repo))] == ["prompt", "post-commit"]
 
 
 def test_an_input_that_never_ends_doesnt_hold_the_agent(repo: Scratch) -> None:
