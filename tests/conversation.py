@@ -124,9 +124,7 @@ class Conversation:
         if failed:
             block["is_error"] = True
         result: Any = told or ("Error: " + text if failed else {"stdout": text, "stderr": ""})
-        return self.line(
-            "user", message={"role": "user", "content": [block]}, toolUseResult=result
-        )
+        return self.line("user", message={"role": "user", "content": [block]}, toolUseResult=result)
 
     def bash(self, command: str, output: str = "") -> None:
         """A shell call that is over at once."""

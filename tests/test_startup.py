@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 HEAVY = {"click", "git", "pygit2", "rich", "msgspec", "zstandard", "re2"}
 PROBE = """
 import sys
+from pathlib import Path
 from gitsession import entry
 code = entry.main(sys.argv[1:])
 sys.stderr.write("\\n" + " ".join([str(code), *sys.modules]))
@@ -52,3 +54,12 @@ def test_a_verb_imports_no_other_verb() -> None:
         "gitsession.commands.completion"
     }
     assert not names & (HEAVY - {"click"})
+
+
+def test_the_worker_does_without_what_only_people_need(tmp_path: Path) -> None:
+    (tmp_path / "gitsession" / "spool").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", "--bare", str(tmp_path)], check=True)
+    code, names = modules_of("worker", "--git-dir", str(tmp_path))
+    assert code == 0
+    assert "gitsession.capture.worker" in names
+    assert not names & {"click", "git", "pygit2", "rich", "shutil", "tempfile", "dataclasses"}

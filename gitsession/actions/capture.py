@@ -32,14 +32,14 @@ class Outcome(Frozen, frozen=True, kw_only=True):
 
 def capture_waiting(path: Path) -> Outcome:
     """Handle every event in the spool now, and take what dead sessions left."""
-    repo = discover(path)
-    pipeline = pipeline_of(repo)
-    before = len(spool.read(folder.spool(repo.common_dir)))
-    worker = make_worker(repo.common_dir, final=True)
-    worker.run(wait=True)
-    events.sweep(pipeline, repo)
-    left = len(spool.read(folder.spool(repo.common_dir)))
-    return Outcome(handled=max(0, before - left), failures=tuple(worker.failures))
+    with discover(path) as repo:
+        pipeline = pipeline_of(repo)
+        before = len(spool.read(folder.spool(repo.common_dir)))
+        worker = make_worker(repo.common_dir, final=True)
+        worker.run(wait=True)
+        events.sweep(pipeline, repo)
+        left = len(spool.read(folder.spool(repo.common_dir)))
+        return Outcome(handled=max(0, before - left), failures=tuple(worker.failures))
 
 
 def capture_transcript(
@@ -53,20 +53,24 @@ def capture_transcript(
     status: Status = "complete",
 ) -> Outcome:
     """Capture the new lines of a transcript, for a commit, a task or neither."""
-    repo = discover(path)
-    pipeline = pipeline_of(repo)
-    if not transcript.is_file():
-        raise NotFound("transcript", str(transcript), hint="give the path of a .jsonl file")
-    found = session or agents.get(agent).session_of(str(transcript))
-    if not found:
-        raise Usage("the transcript doesn't say which session it is", hint="add --session ID")
-    known = registry.find(repo.common_dir, SessionId(found))
-    source = str(transcript.resolve())
-    if known is None or known.source != source:
-        known = Known(session=SessionId(found), agent=agent, source=source, started_at=time.time())
-    target = repo.get_commit(commit) if commit else None
-    record = _take(pipeline, known, target, task, status)
-    return Outcome(record=record, handled=int(record is not None), warnings=_warn(pipeline, record))
+    with discover(path) as repo:
+        pipeline = pipeline_of(repo)
+        if not transcript.is_file():
+            raise NotFound("transcript", str(transcript), hint="give the path of a .jsonl file")
+        found = session or agents.get(agent).session_of(str(transcript))
+        if not found:
+            raise Usage("the transcript doesn't say which session it is", hint="add --session ID")
+        known = registry.find(repo.common_dir, SessionId(found))
+        source = str(transcript.resolve())
+        if known is None or known.source != source:
+            known = Known(
+                session=SessionId(found), agent=agent, source=source, started_at=time.time()
+            )
+        target = repo.get_commit(commit) if commit else None
+        record = _take(pipeline, known, target, task, status)
+        return Outcome(
+            record=record, handled=int(record is not None), warnings=_warn(pipeline, record)
+        )
 
 
 def _take(

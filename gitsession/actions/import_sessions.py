@@ -36,7 +36,11 @@ def import_sessions(
     path: Path, paths: Sequence[Path] = (), *, progress: Progress = lambda done, of: None
 ) -> Imported:
     """Capture each session once; again, it finds nothing new."""
-    repo = discover(path)
+    with discover(path) as repo:
+        return _import(repo, paths, progress)
+
+
+def _import(repo: Plumbing, paths: Sequence[Path], progress: Progress) -> Imported:
     pipeline = pipeline_of(repo)
     found = [(a, s) for a in agents.NAMES for s in _sources(repo, agents.get(a), paths)]
     records: list[Record] = []

@@ -82,7 +82,7 @@ def _entries(repo: Plumbing, wanted: Wanted) -> Iterator[LogEntry]:
         if wanted.loose:
             # A checkpoint that a later commit turned out to hold stands there already.
             loose = [r for r in found if r.commit is None and r.id not in shown]
-            yield from (LogEntry(records=(record,)) for record in reversed(loose))
+            yield from (_loose(record) for record in sorted(loose, key=_moment, reverse=True))
         shown.update(record.id for record in found)
         tied = tuple(record for record in found if record.commit == oid)
         if tied:
@@ -95,6 +95,15 @@ def _entries(repo: Plumbing, wanted: Wanted) -> Iterator[LogEntry]:
                 names=tuple(name for name in fields[5].split(", ") if name),
                 subject=fields[6],
             )
+
+
+def _loose(record: Record) -> LogEntry:
+    """A capture that no commit has, dated by its conversation."""
+    return LogEntry(records=(record,), date=_moment(record))
+
+
+def _moment(record: Record) -> str:
+    return record.ended_at or record.captured_at
 
 
 def _commits(repo: Plumbing, wanted: Wanted) -> Iterator[list[str]]:

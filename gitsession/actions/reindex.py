@@ -30,13 +30,18 @@ class Rebuilt(Frozen, frozen=True, kw_only=True):
 
 def reindex(path: Path) -> Rebuilt:
     """Make the index say what the session refs say, and keep what only it knows."""
-    repo = discover(path)
+    with discover(path) as repo:
+        return _rebuild(repo)
+
+
+def _rebuild(repo: Plumbing) -> Rebuilt:
     settings = config.load(repo.common_dir)
     tip = repo.resolve(refs.INDEX)
     old = dict(read_all(repo, tip)) if tip else {}
     unreadable: list[str] = []
     session_refs = repo.refs(refs.SESSIONS)
-    wanted = _kept(old)
+    kept = _kept(old)
+    wanted: dict[Oid, list[Record]] = {}
     count = 0
     for ref in session_refs:
         try:
@@ -47,7 +52,12 @@ def reindex(path: Path) -> Rebuilt:
                     wanted.setdefault(key, []).append(record)
         except Unreadable as error:
             unreadable.append(error.message)
-    new = {commit: records.encode_note(lines) for commit, lines in wanted.items() if lines}
+    notes_of = {commit: (kept.get(commit, []), wanted.get(commit, [])) for commit in kept | wanted}
+    new = {
+        commit: records.merge_note(records.encode_note(before), found)
+        for commit, (before, found) in notes_of.items()
+        if before or found
+    }
     changed = {commit: data for commit, data in new.items() if old.get(commit) != data}
     gone = [commit for commit in old if commit not in new]
     if changed or gone:

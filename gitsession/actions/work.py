@@ -48,6 +48,8 @@ def run_worker(common_dir: Path) -> bool:
         return False
     settings = config.load(common_dir)
     if not settings.enabled:
+        # The hooks keep this note of having asked; now they have to ask again.
+        (folder.home(common_dir) / "enabled").unlink(missing_ok=True)
         return False
     try:
         return make_worker(common_dir, final=False, settings=settings).run()
@@ -68,4 +70,8 @@ def mend_hooks(common_dir: Path) -> None:
     """Put back hooks that another tool took away."""
     from gitsession.actions.install import mend
 
-    mend(common_dir)
+    try:
+        mend(common_dir)
+    except (SessionError, OSError) as error:
+        # Hooks that can't be mended are no reason to lose what the event is about.
+        journal.note(common_dir, f"mend: {error}")

@@ -29,7 +29,6 @@ HOOKS = (
     HookEntry(event="Stop", word="turn-ended", timeout=5),
     HookEntry(event="StopFailure", word="turn-ended", timeout=5),
     HookEntry(event="SubagentStop", word="subagent-ended", timeout=5),
-    HookEntry(event="PreCompact", word="compacting", timeout=5),
     HookEntry(event="SessionEnd", word="session-end", timeout=10),
 )
 
@@ -61,8 +60,11 @@ def parse_event(word: EventName, payload: bytes) -> Event | None:
     told = form.understand(payload, Payload)
     if told is None or not told.session_id:
         return None
+    # The client repeats PreCompact's command to the user and to the model, however silent it is;
+    # a session that starts again after a compaction says the same, and nothing more.
+    compacted = word == "session-start" and told.source == "compact"
     return Event(
-        name=word,
+        name="compacting" if compacted else word,
         session=SessionId(told.session_id),
         source=told.transcript_path or "",
         cwd=told.cwd or "",

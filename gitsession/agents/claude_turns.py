@@ -9,7 +9,6 @@ and a turn begins at every real prompt.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from msgspec import Raw, Struct
 
@@ -21,8 +20,7 @@ from gitsession.model import Block, Message, Opaque, Role, Text, ToolCall, ToolR
 _NOTICES = frozenset({"local_command", "api_error", "informational"})
 
 
-@dataclass
-class Draft:
+class Draft(Struct):
     """A message that may still grow."""
 
     role: Role
@@ -45,12 +43,11 @@ class Draft:
         )
 
 
-@dataclass
-class Stream:
+class Stream(Struct):
     """One source's drafts, and which call began which subagent as it tells."""
 
-    drafts: list[Draft] = field(default_factory=list)
-    begun: dict[str, str] = field(default_factory=dict)
+    drafts: list[Draft] = []
+    begun: dict[str, str] = {}
     """The id of a subagent → the id of the call."""
 
 

@@ -14,7 +14,7 @@ from gitsession.capture.cut import Cut, find_cut
 from gitsession.capture.delta import find_delta
 from gitsession.capture.ledger import Tie
 from gitsession.capture.pipeline import Order, Pipeline
-from gitsession.capture.scan import scan, settle
+from gitsession.capture.scan import is_done, scan, settle
 from gitsession.git.inspect import changes
 from gitsession.git.repository import Commit, FileChange
 from gitsession.ids import Oid
@@ -129,8 +129,16 @@ def capture_by_content(pipeline: Pipeline, made: Made) -> list[Record]:
         if matches and Path(known.source).is_file():
             records, known = _tie_matches(pipeline, known, matches, made, found)
             tied += records
-        registry.save(common, known)
+        keep(pipeline, known)
     return tied
+
+
+def keep(pipeline: Pipeline, known: Known) -> None:
+    """Keep a session for as long as a commit may still hold its work."""
+    if is_done(known, pending_days=pipeline.settings.pending_days):
+        registry.drop(pipeline.repo.common_dir, known.session)
+    else:
+        registry.save(pipeline.repo.common_dir, known)
 
 
 def _tie_matches(

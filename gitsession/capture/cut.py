@@ -46,6 +46,7 @@ class _Scan:
 
     def __init__(self, start: int, since: float, until: float, commit: str) -> None:
         self.since, self.until, self.commit = since - _SLACK, until + _SLACK, commit
+        self.moment = until
         self.open: dict[str, tuple[Call | None, float | None]] = {}
         self.before = start
         self.wanted: int | None = None
@@ -64,7 +65,9 @@ class _Scan:
             self.reached = True
         if not all(call and call.delegates for call, _ in self.open.values()):
             return
-        if not self.reached:
+        # Only what was surely there: a line without a time may be of long after, and one within
+        # the slack is what the client writes when the call has ended.
+        if at is not None and at <= self.moment and not self.reached:
             self.before = end
         if self.wanted is not None and (self.cut is None or self.wanted == end):
             self.cut = end

@@ -45,7 +45,7 @@ def find_delta(repo: Repository, adapter: Adapter, stored: sessions.Stored, sour
 
 def _continues(adapter: Adapter, source: Path, last: Record) -> bool:
     """Whether the file still is what it was up to the end of the last capture."""
-    if source.stat().st_size < last.offset:
+    if source.stat().st_size < last.offset or not reader.is_boundary(source, last.offset):
         return False
     if not last.offset or last.last is None:
         return True

@@ -8,6 +8,8 @@ from gitsession.agents.base import Call, Edit, Line, Outcome
 from gitsession.model import Tokens
 
 _PROMPT_WORDS = 120
+_PROMPT_READ = 1 << 16
+"""What is kept of a prompt until it is redacted and shortened, in this order."""
 _RESPONSES = 64
 """How many responses may be under way at once; an older one has had its last line."""
 
@@ -59,7 +61,7 @@ class Digest:
         if line.prompt is not None:
             self.turns += 1
             if not self.prompt:
-                self.prompt = shorten(line.prompt)
+                self.prompt = line.prompt[:_PROMPT_READ]
         if not line.speaks:
             return
         if line.model:

@@ -11,16 +11,23 @@ import msgspec
 
 from gitsession import agents
 from gitsession.agents.base import Event
-from gitsession.capture.commits import Made, Waiting, capture_by_content, capture_made, find_cuts
+from gitsession.capture.commits import (
+    Made,
+    Waiting,
+    capture_by_content,
+    capture_made,
+    find_cuts,
+    keep,
+)
 from gitsession.capture.leftover import capture_leftover
 from gitsession.capture.pipeline import Pipeline
-from gitsession.capture.scan import is_done, meet, scan
+from gitsession.capture.scan import meet, scan
 from gitsession.git import inspect, notes, refs
 from gitsession.git.plumbing import Plumbing
 from gitsession.git.repository import Commit
 from gitsession.ids import Oid, SessionId, is_oid
 from gitsession.model import Evidence, Record
-from gitsession.store import heads, records, registry
+from gitsession.store import folder, heads, records, registry, spool
 from gitsession.store.registry import Known
 from gitsession.store.spool import Spooled
 
@@ -71,6 +78,11 @@ def is_running(known: Known) -> bool:
     return True
 
 
+def _age(event: Spooled) -> float:
+    """Seconds since an event; one from the future, after the clock was set, is as far away."""
+    return abs(time.time() - event.at)
+
+
 # -- commits ----------------------------------------------------------------------------------
 
 
@@ -79,12 +91,11 @@ def on_commit(pipeline: Pipeline, repo: Plumbing, event: Spooled, *, final: bool
     if not is_oid(event.head) or repo.resolve(event.head) is None:
         return
     head = Oid(event.head)
-    known_moves = inspect.moves(repo)
-    action = next((move.action for move in known_moves if move.new == head), "")
+    action, before = inspect.made_by(inspect.moves(repo), head)
     commit = repo.get_commit(head)
-    if not inspect.creates(action) or (event.event == "post-merge" and len(commit.parents) < 2):
+    if action is None or (event.event == "post-merge" and len(commit.parents) < 2):
         return
-    old = inspect.before(known_moves, head) if inspect.is_amend(action) else None
+    old = before if inspect.is_amend(action) else None
     if old is not None:
         pipeline.ledger.carry([(old, head)])
     if is_oid(event.picked):
@@ -110,7 +121,7 @@ def _capture_for_shell(
     found = session_of(event.env)
     if found is None:
         return
-    lag = time.time() - event.at < LAG
+    lag = _age(event) < LAG
     known = know(repo, *found, event.env)
     if known is None or not Path(known.source).is_file():
         if lag and not final:
@@ -162,8 +173,11 @@ def on_agent(pipeline: Pipeline, repo: Plumbing, event: Spooled, *, final: bool)
     told = understand(event)
     if told is None:
         return
-    if told.name == "session-end" and time.time() - event.at < _SETTLE:
-        raise Waiting
+    early = _SETTLE - _age(event)
+    if told.name == "session-end" and early > 0:
+        if not final:
+            raise Waiting
+        time.sleep(early)
     known = _meet(repo, event, told)
     match told.name:
         case "session-start":
@@ -175,8 +189,11 @@ def on_agent(pipeline: Pipeline, repo: Plumbing, event: Spooled, *, final: bool)
         case "compacting":
             capture_leftover(pipeline, known, reason="compact", closed=False, base=_base(event))
         case "session-end":
-            known = on_turn(pipeline, repo, event, known)
-            _end(pipeline, repo, event, known, told)
+            try:
+                known = on_turn(pipeline, repo, event, known)
+            finally:
+                # What another session's work can't be tied for is no reason to lose this one's.
+                _end(pipeline, repo, event, known, told)
         case _:
             registry.save(repo.common_dir, known)
 
@@ -218,13 +235,8 @@ def _end(pipeline: Pipeline, repo: Plumbing, event: Spooled, known: Known, told:
 
 
 def leave(pipeline: Pipeline, known: Known) -> None:
-    """Keep an ended session only for as long as a commit may still hold its work."""
-    common = pipeline.repo.common_dir
-    known = scan(agents.get(known.agent), known, pipeline.places.relative)
-    if is_done(known, pending_days=pipeline.settings.pending_days):
-        registry.drop(common, known.session)
-    else:
-        registry.save(common, known)
+    """Read an ended session to its end, and keep it if a commit may still hold its work."""
+    keep(pipeline, scan(agents.get(known.agent), known, pipeline.places.relative))
 
 
 def sweep(pipeline: Pipeline, repo: Plumbing) -> None:
@@ -250,7 +262,7 @@ def on_turn(pipeline: Pipeline, repo: Plumbing, event: Spooled, known: Known) ->
         )
         _capture_missed(pipeline, known, made, action)
     if is_oid(event.head):
-        heads.save(repo.common_dir, repo.git_dir, Oid(event.head))
+        heads.see(repo, Oid(event.head))
     known = registry.find(repo.common_dir, known.session) or known
     known = scan(agents.get(known.agent), known, pipeline.places.relative)
     registry.save(repo.common_dir, known)
@@ -280,8 +292,10 @@ def _missed(repo: Plumbing, event: Spooled) -> list[tuple[Commit, str]]:
         new = moves[: next(i for i, move in enumerate(moves) if move.new == seen)]
     else:
         new = inspect.between(repo, seen, Oid(event.head))
+    # A commit whose own event still waits (for its call to end) is no commit without a hook.
+    told = {other.head for other in spool.read(folder.spool(repo.common_dir)) if not other.agent}
     found = {}
     for move in reversed(new):
-        if inspect.creates(move.action) and move.new not in found:
+        if inspect.creates(move.action) and move.new not in found and move.new not in told:
             found[move.new] = (repo.get_commit(move.new), move.action)
     return list(found.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 from gitsession import agents
@@ -13,12 +14,14 @@ from gitsession.capture.ledger import Tie
 from gitsession.capture.leftover import capture_leftover, end_of
 from gitsession.capture.pipeline import Order, Pipeline
 from gitsession.errors import NotFound
-from gitsession.git.inspect import changes_nothing
+from gitsession.git import inspect
 from gitsession.git.repository import Commit
 from gitsession.ids import Oid
 from gitsession.model import Evidence, Frozen, Record
 from gitsession.store import sessions
 from gitsession.store.registry import Known
+
+_TAIL_LINES = 2000
 
 
 class Point(Frozen, frozen=True, kw_only=True):
@@ -57,7 +60,7 @@ def _commit(pipeline: Pipeline, name: str) -> Commit | None:
         commit = pipeline.repo.get_commit(name)
     except NotFound:
         return None
-    return None if changes_nothing(pipeline.repo, commit) else commit
+    return None if inspect.changes_nothing(pipeline.repo, commit) else commit
 
 
 def capture_history(pipeline: Pipeline, known: Known) -> list[Record]:
@@ -72,8 +75,16 @@ def capture_history(pipeline: Pipeline, known: Known) -> list[Record]:
     for point in find_points(pipeline, adapter, source, start):
         record = _capture_point(pipeline, adapter, known, point)
         taken += [record] if record else []
-    rest = capture_leftover(pipeline, known, remember=False)
+    moment = _ended_at(adapter, source)
+    base = inspect.commit_before(pipeline.repo, moment) or pipeline.repo.resolve("HEAD")
+    rest = capture_leftover(pipeline, known, base=base, remember=False)
     return [*taken, rest] if rest else taken
+
+
+def _ended_at(adapter: Adapter, source: Path) -> str:
+    """The last moment that a source tells of."""
+    lines = islice(reader.lines_before(source, source.stat().st_size), _TAIL_LINES)
+    return next((at for raw in lines if (at := adapter.parse_line(raw).at)), "")
 
 
 def _capture_point(

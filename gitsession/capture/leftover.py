@@ -14,7 +14,7 @@ from gitsession.capture.ledger import Tie
 from gitsession.capture.pipeline import Order, Pipeline
 from gitsession.ids import Oid
 from gitsession.model import Kind, Reason, Record, Status
-from gitsession.store import sessions
+from gitsession.store import records, sessions
 from gitsession.store.registry import Known
 
 
@@ -66,9 +66,20 @@ def capture_leftover(
             tie=Tie(base=base, branch=branch),
         )
     )
-    if record is not None and remember:
-        settle_and_save(pipeline, known, record.seq, end, {})
+    seq = record.seq if record else _mend_last(pipeline, known)
+    if seq is not None and remember:
+        settle_and_save(pipeline, known, seq, end, {})
     return record
+
+
+def _mend_last(pipeline: Pipeline, known: Known) -> int | None:
+    """Nothing is new: see that what follows from the newest capture was done, if we died then."""
+    stored = sessions.open_session(pipeline.repo, known.session)
+    if not stored.seqs:
+        return None
+    lines = sessions.record_lines(pipeline.repo, stored, stored.seqs[-1])
+    pipeline.ledger.ensure_indexed(records.readable(lines))
+    return stored.seqs[-1]
 
 
 def has_prompt(pipeline: Pipeline, known: Known, end: int) -> bool:

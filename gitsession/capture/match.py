@@ -20,6 +20,8 @@ _WEIGHT_BITS = 7
 _MAX_WEIGHT = (1 << _WEIGHT_BITS) - 1
 _NO_COINCIDENCE = 20
 """Letters and digits in shared lines that two people hardly write by chance."""
+_TRIFLE = 8
+"""Letters and digits that say nothing, even where a commit holds little else: `continue`."""
 _MAX_LINES = 50_000
 
 
@@ -97,7 +99,9 @@ def _belongs(
     said = weight(shared)
     if not said:
         return len(shared) == len(trace.added) == len(added)
-    return said >= _NO_COINCIDENCE or commit_share >= 0.5 or said * 2 >= max(1, weight(trace.added))
+    if said >= _NO_COINCIDENCE or said * 2 >= max(1, weight(trace.added)):
+        return True
+    return said > _TRIFLE and commit_share >= 0.5
 
 
 def _match(index: int, trace: Trace, added: frozenset[int], removed: frozenset[int]) -> Match:

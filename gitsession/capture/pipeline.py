@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from gitsession.capture.redact import Redactor
 
 _TRIES = 8
+_WHOLE = 64 << 20
+"""A tool's output up to this size is redacted in one piece."""
 
 
 class Order(Frozen, frozen=True, kw_only=True):
@@ -155,9 +157,11 @@ class Pipeline:
     def _write_side(
         self, adapter: Adapter, side: Source, start: int, end: int, digest: Digest
     ) -> Segment:
-        blocks = reader.blocks(Path(side.path), start, end)
         if side.kind == "result":
+            # A key in plain text has many lines, which must not be parted before it is found.
+            blocks = reader.blocks(Path(side.path), start, end, size=_WHOLE)
             return write_segment(blocks, redactor=self._redactor, seal=None, scratch=self._scratch)
+        blocks = reader.blocks(Path(side.path), start, end)
         own = Digest(self.places.relative)
         written = write_segment(
             _fed(blocks, adapter, own),

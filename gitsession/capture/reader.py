@@ -8,14 +8,16 @@ from pathlib import Path
 BLOCK = 1 << 20
 
 
-def blocks(path: Path, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """The whole lines between two offsets, about a megabyte at a time."""
+def blocks(
+    path: Path, start: int = 0, end: int | None = None, *, size: int = BLOCK
+) -> Iterator[bytes]:
+    """The whole lines between two offsets, about a megabyte at a time unless told otherwise."""
     with path.open("rb") as file:
         file.seek(start)
         left = end - start if end is not None else None
         rest: list[bytes] = []
         while left is None or left > 0:
-            piece = file.read(BLOCK if left is None else min(BLOCK, left))
+            piece = file.read(size if left is None else min(size, left))
             if not piece:
                 break
             left = None if left is None else left - len(piece)
@@ -55,6 +57,14 @@ def last_newline(path: Path) -> int:
                 return at - step + cut + 1
             at -= step
     return 0
+
+
+def is_boundary(path: Path, at: int) -> bool:
+    """Whether no line goes on across an offset."""
+    with path.open("rb") as file:
+        file.seek(max(0, at - 1))
+        around = file.read(2 if at else 0)
+    return b"\n" in around or len(around) < 2
 
 
 def lines_before(path: Path, end: int) -> Iterator[bytes]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,8 +39,7 @@ def write_segment(
     blocks: Iterable[bytes], *, redactor: Redactor, seal: Seal | None, scratch: Path
 ) -> Segment:
     """Store blocks of whole lines (or, without a seal, of plain text) in a scratch file."""
-    folder.make(scratch)
-    handle, name = tempfile.mkstemp(dir=scratch, prefix="segment-")
+    handle, path = folder.create(scratch, "segment-")
     digest = hashlib.sha256()
     found: dict[str, int] = {}
     raw_size = 0
@@ -51,7 +49,6 @@ def write_segment(
             clean = _clean(block, redactor, seal, found)
             digest.update(clean)
             packed.write(clean)
-    path = Path(name)
     return Segment(
         file=path,
         size=path.stat().st_size,

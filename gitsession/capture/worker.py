@@ -7,9 +7,7 @@ killed at any instant.
 
 from __future__ import annotations
 
-import shutil
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -56,13 +54,21 @@ class Worker:
                 if not got:
                     return mine
                 mine = True
-                shutil.rmtree(folder.home(self._common) / "tmp", ignore_errors=True)
-                left = self._work()
+                folder.clear(folder.home(self._common) / "tmp")
+                try:
+                    left = self._work()
+                finally:
+                    self._rest()
                 if self._pipeline is not None and maintenance.is_due(self._common):
                     maintenance.pack_loose(self._common)
             # An event written while the lock was being let go of found no worker to take it.
             if all(event.path in left for event in spool.read(self._spool)):
                 return True
+
+    def _rest(self) -> None:
+        """Let go of processes; they are started again when they are needed."""
+        if self._pipeline is not None:
+            self._pipeline.repo.close()
 
     def _work(self) -> set[Path]:
         """Handle events until only such are left as must wait for longer."""
@@ -70,7 +76,7 @@ class Worker:
         while True:
             found = spool.read(self._spool)
             waiting = self._pass(found)
-            patient = [e for e in waiting if time.time() - e.at < PATIENCE]
+            patient = [e for e in waiting if abs(time.time() - e.at) < PATIENCE]
             fresh = {e.path for e in spool.read(self._spool)} - {e.path for e in found}
             if not fresh and (self._final or not patient):
                 return {event.path for event in waiting} | self._failed
@@ -108,25 +114,31 @@ class Worker:
         git_dir = Path(event.git_dir)
         if not git_dir.is_dir():
             git_dir = self._common
+        if git_dir == pipeline.repo.git_dir:
+            self._dispatch(pipeline, pipeline.repo, event, final=final)
+            return
         with Plumbing(git_dir, self._common) as repo:
-            match event.event:
-                case "post-commit" | "post-merge":
-                    events.on_commit(pipeline, repo, event, final=final)
-                    if is_oid(event.head):
-                        heads.save(self._common, git_dir, Oid(event.head))
-                case "post-rewrite":
-                    events.on_rewrite(pipeline, event)
-                case "agent":
-                    if event.word == "session-start":
-                        self._mend()
-                    events.on_agent(pipeline, repo, event, final=final)
+            self._dispatch(pipeline, repo, event, final=final)
+
+    def _dispatch(self, pipeline: Pipeline, repo: Plumbing, event: Spooled, *, final: bool) -> None:
+        match event.event:
+            case "post-commit" | "post-merge":
+                events.on_commit(pipeline, repo, event, final=final)
+                if is_oid(event.head):
+                    heads.see(repo, Oid(event.head))
+            case "post-rewrite":
+                events.on_rewrite(pipeline, event)
+            case "agent":
+                if event.word == "session-start":
+                    self._mend()
+                events.on_agent(pipeline, repo, event, final=final)
 
     def _fail(self, event: Spooled, error: Exception) -> None:
         """Note why an event could not be handled; it stays, for the next worker."""
         what = f"{event.event} {event.word}".strip()
         message = error.message if isinstance(error, SessionError) else repr(error)
         hint = f" ({error.hint})" if isinstance(error, SessionError) and error.hint else ""
-        details = "" if isinstance(error, SessionError) else traceback.format_exc()
+        details = "" if isinstance(error, SessionError) else _trace()
         self._failed.add(event.path)
         self.failures.append(f"{what}: {message}{hint}")
         # A worker that can't write its log must still do what it can.
@@ -134,6 +146,12 @@ class Worker:
             journal.note(self._common, self.failures[-1], details=details)
         except OSError:
             return
+
+
+def _trace() -> str:
+    import traceback
+
+    return traceback.format_exc()
 
 
 def _ended(found: Sequence[Spooled]) -> set[str]:

@@ -122,7 +122,10 @@ class Library:
     def _swap(self, update: Update, new: Oid) -> None:
         """Move a ref under git's lock, if it still is what was seen."""
         with self._inner.transaction() as transaction:
-            transaction.lock_ref(update.ref)
+            try:
+                transaction.lock_ref(update.ref)
+            except pygit2.GitError:
+                raise Moved("somebody else is moving a session ref") from None
             seen = self._inner.references.get(update.ref)
             if (str(seen.target) if seen is not None else None) != update.old:
                 raise Moved("a session ref was moved by somebody else meanwhile")

@@ -6,6 +6,7 @@ the user, and starting it costs less than importing a library that doesn't.
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -26,28 +27,36 @@ from gitsession.model import Author
 _AT_ONCE = 64
 _MAX_NAME = 500
 
+_MOVED = re.compile(
+    rb"not updating|cannot lock ref .*(?:but expected|already exists|file exists)", re.IGNORECASE
+)
+"""What git says when somebody moved a ref, or is just moving it."""
+
 
 def discover(path: Path, *, git_dir: Path | None = None) -> Plumbing:
     """The repository that a folder belongs to; raises when it belongs to none."""
     where = [] if git_dir is None else [f"--git-dir={git_dir}"]
     ask = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir",
            "--is-inside-work-tree"]  # fmt: skip
+    # Outside a work tree git answers all but the last question, and fails.
+    out = run([*where, *ask, "--show-toplevel"], cwd=path, check=False)
+    lines = out.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n", 3)
+    if len(lines) < 3:
+        raise _say_why(path, [*where, *ask])
+    top = Path(lines[3]) if git_dir is None and lines[2] == "true" and len(lines) == 4 else None
+    return Plumbing(Path(lines[0]), Path(lines[1]), top)
+
+
+def _say_why(path: Path, ask: Sequence[str]) -> SessionError:
+    """Why a folder's repository can't be asked."""
     try:
-        out = run([*where, *ask], cwd=path)
+        run(ask, cwd=path)
     except GitFailed as error:
-        if "not a git repository" in error.message:
-            raise SessionError(
-                f"not a git repository: {path}",
-                hint="go to a repository, or make one with `git init`",
-            ) from None
-        raise
-    lines = out.decode("utf-8", "surrogateescape").split("\n")
-    git_path, common, inside = Path(lines[0]), Path(lines[1]), lines[2] == "true"
-    top = None
-    if inside and git_dir is None:
-        raw = run(["rev-parse", "--path-format=absolute", "--show-toplevel"], cwd=path)
-        top = Path(raw.decode("utf-8", "surrogateescape").removesuffix("\n"))
-    return Plumbing(git_path, common, top)
+        if "not a git repository" not in error.message:
+            return error
+    return SessionError(
+        f"not a git repository: {path}", hint="go to a repository, or make one with `git init`"
+    )
 
 
 class Plumbing:
@@ -208,8 +217,9 @@ class Plumbing:
 
     def fast_import(self, pieces: Iterable[bytes], count: int) -> list[Oid]:
         """Feed one `fast-import` the commits of marks 1 to `count`; gives back their names."""
-        args = ["-c", "pack.compression=1", "fast-import", "--quiet", "--done",
-                "--date-format=raw"]  # fmt: skip
+        # Past the threshold git passes a blob on piece by piece, and holds none of it.
+        args = ["-c", "pack.compression=1", "-c", "core.bigFileThreshold=16m", "fast-import",
+                "--quiet", "--done", "--date-format=raw"]  # fmt: skip
         process = subprocess.Popen(
             ["git", *self._where(), *args],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -223,7 +233,7 @@ class Plumbing:
                 stream.write(b"get-mark :%d\n" % mark)
             stream.write(b"done\n")
         out, err = process.communicate()
-        if b"not updating" in err.lower():
+        if _MOVED.search(err):
             raise Moved("a session ref was moved by somebody else meanwhile")
         if process.returncode:
             raise failure(["fast-import"], err)

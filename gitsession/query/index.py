@@ -17,13 +17,20 @@ def read_all(repo: Plumbing, tip: Oid | None = None) -> Iterator[tuple[Oid, byte
     if tip is None:
         return
     listing = repo.git("ls-tree", "-r", "-z", tip).decode("utf-8", "replace")
+    found = list(_notes_in(listing))
+    contents = repo.read_many(blob for blob, _ in found)
+    for (_, path), data in zip(found, contents, strict=True):
+        if data is not None:
+            yield notes.commit_of(path), data
+
+
+def _notes_in(listing: str) -> Iterator[tuple[str, str]]:
+    """The blob and the path of each note."""
     for entry in listing.split("\0"):
         head, _, path = entry.partition("\t")
         words = head.split()
         if len(words) == 3 and words[1] == "blob" and all(c in "0123456789abcdef/" for c in path):
-            data = repo.read(words[2])
-            if data is not None:
-                yield notes.commit_of(path), data
+            yield words[2], path
 
 
 def find_records(repo: Plumbing, commit: Oid, *, ref: str = refs.INDEX) -> list[Record]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import zstandard
 
@@ -23,12 +23,28 @@ def writer(file: BinaryIO) -> zstandard.ZstdCompressionWriter:
     )
 
 
+class _Source:
+    """Gives a blob to the decompressor, and notices when that isn't enough for it."""
+
+    def __init__(self, blob: bytes) -> None:
+        self._blob = memoryview(blob)
+        self.at = 0
+        self.starved = False
+
+    def read(self, size: int) -> bytes:
+        piece = bytes(self._blob[self.at : self.at + size])
+        self.starved = not piece
+        self.at += len(piece)
+        return piece
+
+
 def pieces(blob: bytes, *, limit: int = MAX_SEGMENT) -> Iterator[bytes]:
     """What a blob unpacks to, piece by piece."""
     total = 0
+    source = _Source(blob)
     try:
         for piece in zstandard.ZstdDecompressor(max_window_size=1 << 27).read_to_iter(
-            blob, write_size=_PIECE
+            cast(BinaryIO, source), write_size=_PIECE
         ):
             total += len(piece)
             if total > limit:
@@ -36,6 +52,8 @@ def pieces(blob: bytes, *, limit: int = MAX_SEGMENT) -> Iterator[bytes]:
             yield piece
     except zstandard.ZstdError as error:
         raise Unreadable(f"a stored segment is damaged: {error}") from None
+    if source.starved:
+        raise Unreadable("a stored segment is damaged: its end is missing")
 
 
 def unpack(blob: bytes, *, limit: int = MAX_SEGMENT) -> bytes:

@@ -9,6 +9,8 @@ from pathlib import Path
 from gitsession.store import folder
 
 _MAX = 1 << 20
+_MAX_MESSAGE = 4_000
+_MAX_DETAILS = 20_000
 
 
 def note(common_dir: Path, message: str, *, details: str = "") -> None:
@@ -21,8 +23,8 @@ def note(common_dir: Path, message: str, *, details: str = "") -> None:
     except OSError:
         pass
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    text = f"{at} {' '.join(message.split())}\n" + "".join(
-        f"    {line}\n" for line in details.splitlines()
+    text = f"{at} {' '.join(message.split())[:_MAX_MESSAGE]}\n" + "".join(
+        f"    {line}\n" for line in details[-_MAX_DETAILS:].splitlines()
     )
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(handle, "wb") as file:

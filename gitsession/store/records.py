@@ -29,7 +29,7 @@ def encode(record: Record) -> bytes:
 def decode(line: bytes) -> Record | Foreign:
     """A record, or what can't be understood kept as it is."""
     if len(line) > _MAX_LINE:
-        return Foreign(raw=line[:200])
+        return Foreign(raw=line)
     try:
         fields = _object.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -61,13 +61,22 @@ def encode_note(lines: Iterable[Record | Foreign]) -> bytes:
 
 
 def merge_note(note: bytes, records: Iterable[Record]) -> bytes:
-    """A note with records added; one of the same capture and commit takes the older one's place."""
+    """A note with records added; one of the same capture and commit takes the older one's place.
+
+    Where a record was carried from is told by the index alone, and stays.
+    """
     lines: list[Record | Foreign] = decode_note(note)
     for record in records:
-        key = (record.id, record.commit)
-        lines = [x for x in lines if isinstance(x, Foreign) or (x.id, x.commit) != key]
-        lines.append(record)
+        old = [x for x in lines if isinstance(x, Record) and _key(x) == _key(record)]
+        origin = record.rewritten_from or next((x.rewritten_from for x in old), None)
+        lines = [x for x in lines if isinstance(x, Foreign) or _key(x) != _key(record)]
+        lines.append(msgspec.structs.replace(record, rewritten_from=origin))
     return encode_note(lines)
+
+
+def _key(record: Record) -> tuple[str, str | None]:
+    """What a note holds one record of."""
+    return record.id, record.commit
 
 
 def carry(record: Record, *, old: Oid, new: Oid) -> Record:

@@ -74,8 +74,7 @@ def test_the_adapter_matches_the_protocol() -> None:
     adapter = agents.get("claude-code")
     assert (adapter.NAME, adapter.TITLE) == ("claude-code", "Claude Code")
     assert {hook.event for hook in adapter.HOOKS} == {
-        "SessionStart", "UserPromptSubmit", "Stop", "StopFailure", "SubagentStop", "PreCompact",
-        "SessionEnd",
+        "SessionStart", "UserPromptSubmit", "Stop", "StopFailure", "SubagentStop", "SessionEnd",
     }  # fmt: skip
     assert all(hook.timeout > 0 for hook in adapter.HOOKS)
 
@@ -411,6 +410,13 @@ def test_payloads_of_the_real_client(name: str, word: EventName, reason: str) ->
     assert event is not None
     assert (event.name, event.reason, event.cwd) == (word, reason, "/home/dev/project")
     assert event.source.endswith(f"{event.session}.jsonl")
+
+
+def test_a_start_after_a_compaction_tells_of_the_compaction() -> None:
+    payload = (DATA / "hooks" / "SessionStart-compact.json").read_bytes()
+    event = claude_code.parse_event("session-start", payload)
+    assert event is not None
+    assert (event.name, event.reason) == ("compacting", "compact")
 
 
 @pytest.mark.parametrize("payload", [b"", b"{}", b"[]", b'{"session_id":7}', b"\xff", b"nonsense"])

@@ -227,6 +227,15 @@ def test_a_ref_that_moved_is_left_alone(opened: Open, place: Scratch) -> None:
         assert repo.resolve(REF) == two
 
 
+def test_a_ref_that_somebody_is_moving_counts_as_moved(opened: Open, scratch: Scratch) -> None:
+    with closing(opened(scratch.path)) as repo:
+        (one,) = repo.apply([update(None, Put(path="a", data=b"1"))], DEV)
+        (scratch.path / ".git" / f"{REF}.lock").touch()
+        with pytest.raises(Moved):
+            repo.apply([update(one, Put(path="a", data=b"3"))], DEV)
+        assert repo.resolve(REF) == one
+
+
 def test_a_ref_that_appeared_is_left_alone(opened: Open, place: Scratch) -> None:
     with closing(opened(place.path)) as repo:
         (one,) = repo.apply([update(None, Put(path="a", data=b"1"))], DEV)
