@@ -8,6 +8,7 @@ what they share is most of either, or is too much to be a coincidence.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -20,8 +21,36 @@ _WEIGHT_BITS = 7
 _MAX_WEIGHT = (1 << _WEIGHT_BITS) - 1
 _NO_COINCIDENCE = 20
 """Letters and digits in shared lines that two people hardly write by chance."""
-_TRIFLE = 8
-"""Letters and digits that say nothing, even where a commit holds little else: `continue`."""
+_TRIFLES = frozenset(
+    [
+        "begin",
+        "break",
+        "catch",
+        "continue",
+        "default",
+        "do",
+        "done",
+        "else",
+        "end",
+        "endif",
+        "esac",
+        "except",
+        "fi",
+        "finally",
+        "loop",
+        "None",
+        "null",
+        "pass",
+        "return",
+        "static",
+        "then",
+        "true",
+        "false",
+        "try",
+    ]
+)
+"""Words that say nothing, even where a commit holds little else."""
+_WORD = re.compile(r"\w+")
 _MAX_LINES = 50_000
 
 
@@ -37,7 +66,8 @@ def mark(line: str) -> int:
     """A line as a number: its hash, without white space, and its weight below."""
     words = "".join(line.split())
     digest = hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=7).digest()
-    weight = min(sum(map(str.isalnum, words)), _MAX_WEIGHT)
+    says = not _TRIFLES.issuperset(_WORD.findall(line))
+    weight = min(sum(map(str.isalnum, words)), _MAX_WEIGHT) if says else 0
     return int.from_bytes(digest[:6], "big") << _WEIGHT_BITS | weight
 
 
@@ -99,9 +129,7 @@ def _belongs(
     said = weight(shared)
     if not said:
         return len(shared) == len(trace.added) == len(added)
-    if said >= _NO_COINCIDENCE or said * 2 >= max(1, weight(trace.added)):
-        return True
-    return said > _TRIFLE and commit_share >= 0.5
+    return said >= _NO_COINCIDENCE or commit_share >= 0.5 or said * 2 >= weight(trace.added)
 
 
 def _match(index: int, trace: Trace, added: frozenset[int], removed: frozenset[int]) -> Match:
