@@ -46,12 +46,13 @@ class _Scan:
 
     def __init__(self, start: int, since: float, until: float, commit: str) -> None:
         self.since, self.until, self.commit = since - _SLACK, until + _SLACK, commit
-        self.moment = until
+        self.first, self.last = since, until
         self.open: dict[str, tuple[Call | None, float | None]] = {}
         self.before = start
         self.wanted: int | None = None
         self.cut: int | None = None
         self.made_here = False
+        self.exact = False
         self.named = False
         self.reached = False
 
@@ -67,22 +68,29 @@ class _Scan:
             return
         # Only what was surely there: a line without a time may be of long after, and one within
         # the slack is what the client writes when the call has ended.
-        if at is not None and at <= self.moment and not self.reached:
+        if at is not None and at <= self.last and not self.reached:
             self.before = end
-        if self.wanted is not None and (self.cut is None or self.wanted == end):
+        if self.wanted is not None and self.cut is None:
             self.cut = end
 
     def _close(self, outcome: Outcome, at: float | None, end: int) -> None:
         call, began = self.open.pop(outcome.id, (None, None))
         if any(self.commit.startswith(name) for name in outcome.commits if len(name) >= 7):
-            self.named, self.wanted = True, end
-        elif call and call.command and self._overlaps(began, at) and not self.named:
-            self.made_here, self.wanted = True, end
+            self.named, self.wanted, self.cut = True, end, None
+        elif call and call.command and not self.named:
+            self._weigh(began, at, end)
 
-    def _overlaps(self, began: float | None, ended: float | None) -> bool:
-        return (
-            began is not None and ended is not None and began <= self.until and ended >= self.since
-        )
+    def _weigh(self, began: float | None, ended: float | None, end: int) -> None:
+        """Take a call for the one that made the commit, unless a likelier one is known.
+
+        Calls may follow one another within the slack: it counts only where no call fits exactly.
+        """
+        if began is None or ended is None or began > self.until or ended < self.since:
+            return
+        exact = began <= self.last and ended >= self.first
+        if exact or not self.exact:
+            self.exact, self.made_here = exact, True
+            self.wanted, self.cut = end, None
 
     def running(self) -> bool:
         """A shell call that had begun by then has no result yet."""
@@ -99,7 +107,7 @@ def find_cut(
     scan = _Scan(start, since, until, commit)
     for end, line in lines:
         scan.take(end, line)
-    running = scan.running() and scan.cut is None
+    running = scan.running() and (scan.cut is None or not (scan.exact or scan.named))
     end = scan.cut if scan.cut is not None else scan.before
     return Cut(
         end=end,

@@ -22,32 +22,10 @@ _MAX_WEIGHT = (1 << _WEIGHT_BITS) - 1
 _NO_COINCIDENCE = 20
 """Letters and digits in shared lines that two people hardly write by chance."""
 _TRIFLES = frozenset(
-    [
-        "begin",
-        "break",
-        "catch",
-        "continue",
-        "default",
-        "do",
-        "done",
-        "else",
-        "end",
-        "endif",
-        "esac",
-        "except",
-        "fi",
-        "finally",
-        "loop",
-        "None",
-        "null",
-        "pass",
-        "return",
-        "static",
-        "then",
-        "true",
-        "false",
-        "try",
-    ]
+    """
+    begin break catch continue default do done else end endif esac except fi finally
+    loop None null pass return static then true false try
+    """.split()  # noqa: SIM905
 )
 """Words that say nothing, even where a commit holds little else."""
 _WORD = re.compile(r"\w+")

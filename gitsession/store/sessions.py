@@ -8,12 +8,16 @@ import msgspec
 
 from gitsession.errors import Ambiguous, NotFound, Unreadable
 from gitsession.git import refs
-from gitsession.git.repository import Repository
+from gitsession.git.repository import Entry, Repository
 from gitsession.ids import Oid, SessionId, session_slug
 from gitsession.model import Foreign, Frozen, Parent, Record
 from gitsession.store import codec, layout, records
 
 FORMAT = 1
+
+_MAX_READ = 1000
+_read: dict[tuple[Oid, str], tuple[int, ...]] = {}
+"""The captures in folders, by what git calls their content; it can't become wrong."""
 
 
 class Head(Frozen, frozen=True, kw_only=True):
@@ -66,12 +70,23 @@ def open_session(repo: Repository, session: SessionId) -> Stored:
 
 
 def _seqs(repo: Repository, tip: Oid) -> Iterator[int]:
-    top = f"{tip}:{layout.CAPTURES}"
-    for entry in repo.tree(top):
-        names = [entry.path]
+    for entry in repo.tree(f"{tip}:{layout.CAPTURES}"):
         if entry.is_tree:
-            names = [f"{entry.path}/{below.path}" for below in repo.tree(f"{top}/{entry.path}")]
-        yield from (seq for name in names if (seq := layout.seq_of(name)) is not None)
+            yield from _seqs_in(repo, entry)
+        elif (seq := layout.seq_of(entry.path)) is not None:
+            yield seq
+
+
+def _seqs_in(repo: Repository, folder: Entry) -> tuple[int, ...]:
+    """The captures in one folder of hundred: a full one never changes, so it is read once."""
+    key = (folder.oid, folder.path)
+    if key not in _read:
+        paths = (f"{folder.path}/{entry.path}" for entry in repo.tree(folder.oid))
+        found = tuple(seq for path in paths if (seq := layout.seq_of(path)) is not None)
+        if len(_read) >= _MAX_READ:
+            _read.clear()
+        _read[key] = found
+    return _read[key]
 
 
 def get_session(repo: Repository, name: str) -> Stored:
