@@ -41,7 +41,7 @@ e2e: $(READY)
 	@client=$$(tools/get_client $(CLIENT)) || { code=$$?; \
 		test $$code = 3 && test -z "$$CI" && echo "== e2e skipped: no client here" && exit 0; \
 		exit $$code; }; \
-	CLAUDE_BIN="$$client" $(PY) -m pytest tests/e2e $(PYTEST_ARGS)
+	CLAUDE_BIN="$$client" $(PY) -m pytest -n 2 tests/e2e $(PYTEST_ARGS)
 
 golden: $(READY)
 	@GOLDEN=write $(PY) -m pytest -n 2 --dist loadgroup --ignore=tests/e2e -m "not slow" $(PYTEST_ARGS)

@@ -29,6 +29,8 @@ class Settings(Frozen, frozen=True, kw_only=True):
     sign: bool = False
     """The user signs commits (`commit.gpgSign`): ours are signed as well."""
     installed: str = ""
+    partial: bool = False
+    """Objects may be missing here until git fetches them, which a library can't."""
 
 
 def load(where: Path, env: Mapping[str, str] | None = None) -> Settings:
@@ -65,6 +67,7 @@ def parse(listing: bytes, env: Mapping[str, str]) -> Settings:
         author=_author(values, env),
         sign=_flag("commit.gpgSign", values.get("commit.gpgsign", ["false"])[-1]),
         installed=last("installed", ""),
+        partial=any(key.startswith("remote.") and key.endswith(".promisor") for key in values),
     )
 
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from gitsession import config
 from gitsession.errors import Unreadable
 from gitsession.git import notes, refs
 from gitsession.git.plumbing import Plumbing, discover
-from gitsession.git.repository import Update
+from gitsession.git.repository import Repository
 from gitsession.ids import Oid
 from gitsession.model import Foreign, Frozen, Record
 from gitsession.query.index import read_all
 from gitsession.store import records, sessions
 
 Lines = dict[Oid, list[Record | Foreign]]
+
+
+_MANY = 500
+"""Sessions from which on importing libgit2 costs less than asking git for each object."""
 
 
 class Rebuilt(Frozen, frozen=True, kw_only=True):
@@ -38,41 +44,66 @@ def _rebuild(repo: Plumbing) -> Rebuilt:
     settings = config.load(repo.common_dir)
     tip = repo.resolve(refs.INDEX)
     old = dict(read_all(repo, tip)) if tip else {}
-    unreadable: list[str] = []
-    session_refs = repo.refs(refs.SESSIONS)
-    kept = _kept(old)
-    wanted: dict[Oid, list[Record]] = {}
-    count = 0
-    for ref in session_refs:
-        try:
-            for record in _records_of(repo, ref):
-                count += 1
-                key = record.commit or record.base
-                if key is not None:
-                    wanted.setdefault(key, []).append(record)
-        except Unreadable as error:
-            unreadable.append(error.message)
-    notes_of = {commit: (kept.get(commit, []), wanted.get(commit, [])) for commit in kept | wanted}
-    new = {
-        commit: records.merge_note(records.encode_note(before), found)
-        for commit, (before, found) in notes_of.items()
-        if before or found
-    }
+    found = _gather(repo, partial=settings.partial)
+    new = _notes(old, found)
     changed = {commit: data for commit, data in new.items() if old.get(commit) != data}
     gone = [commit for commit in old if commit not in new]
     if changed or gone:
         plan = notes.plan(repo, tip, changed, "reindex\n")
         removes = (*plan.removes, *(notes.path_of(commit) for commit in gone))
-        repo.apply(
-            [Update(ref=plan.ref, old=tip, message=plan.message, puts=plan.puts, removes=removes)],
-            settings.author,
-        )
+        repo.apply([msgspec.structs.replace(plan, removes=removes)], settings.author)
     return Rebuilt(
-        sessions=len(session_refs),
-        records=count,
+        sessions=found.sessions,
+        records=sum(map(len, found.records.values())),
         changed=len(changed) + len(gone),
-        unreadable=tuple(unreadable),
+        unreadable=found.unreadable,
     )
+
+
+class _Found(Frozen, frozen=True, kw_only=True):
+    """What the session refs say."""
+
+    sessions: int
+    records: dict[Oid, list[Record]]
+    unreadable: tuple[str, ...]
+
+
+def _gather(repo: Plumbing, *, partial: bool) -> _Found:
+    """Read every session's records, through the library where it pays and can."""
+    session_refs = repo.refs(refs.SESSIONS)
+    source: Repository = repo
+    if len(session_refs) >= _MANY and not partial:
+        source = _library(repo) or repo
+    found: dict[Oid, list[Record]] = {}
+    unreadable: list[str] = []
+    for ref in session_refs:
+        try:
+            for record in _records_of(source, ref):
+                key = record.commit or record.base
+                if key is not None:
+                    found.setdefault(key, []).append(record)
+        except Unreadable as error:
+            unreadable.append(error.message)
+    if source is not repo:
+        source.close()
+    return _Found(sessions=len(session_refs), records=found, unreadable=tuple(unreadable))
+
+
+def _library(repo: Plumbing) -> Repository | None:
+    from gitsession.git.library import open_library
+
+    return open_library(repo.git_dir, repo.common_dir, repo.work_tree)
+
+
+def _notes(old: dict[Oid, bytes], found: _Found) -> dict[Oid, bytes]:
+    """The notes as they should be: what the refs say, and what only the index knows."""
+    kept = _kept(old)
+    parts = {c: (kept.get(c, []), found.records.get(c, [])) for c in kept | found.records}
+    return {
+        commit: records.merge_note(records.encode_note(before), said)
+        for commit, (before, said) in parts.items()
+        if before or said
+    }
 
 
 def _kept(old: dict[Oid, bytes]) -> Lines:
@@ -87,7 +118,7 @@ def _kept(old: dict[Oid, bytes]) -> Lines:
     }
 
 
-def _records_of(repo: Plumbing, ref: str) -> Iterator[Record]:
+def _records_of(repo: Repository, ref: str) -> Iterator[Record]:
     stored = sessions.open_ref(repo, ref)
     for seq in stored.seqs:
         for line in sessions.record_lines(repo, stored, seq):

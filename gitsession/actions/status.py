@@ -21,7 +21,7 @@ class Active(Frozen, frozen=True, kw_only=True):
     state: str
     seen_at: float
     cwd: str
-    files: tuple[str, ...] = ()
+    files: tuple[str, ...]
     """What it wrote and no commit holds yet."""
 
 
@@ -34,13 +34,13 @@ class Waits(Frozen, frozen=True, kw_only=True):
 
 
 class Status(Frozen, frozen=True, kw_only=True):
-    """All of it."""
+    """All of it; nothing has a default, so that `--json` always says everything."""
 
     installed: bool
     enabled: bool
-    sessions: tuple[Active, ...] = ()
-    waiting: tuple[Waits, ...] = ()
-    last_error: str = ""
+    sessions: tuple[Active, ...]
+    waiting: tuple[Waits, ...]
+    last_error: str
 
 
 def status(path: Path) -> Status:

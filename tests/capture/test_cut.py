@@ -103,6 +103,18 @@ CASES: dict[str, tuple[list[Line], Cut]] = {
         [begun(10.04, "a"), ended(10.2, "a"), said(11)],
         Cut(end=2, made_here=True, reached=True),
     ),
+    "a call that follows at once": (
+        [begun(9, "a"), ended(10.01, "a"), begun(10.03, "b"), ended(11, "b"), said(12)],
+        Cut(end=2, made_here=True, reached=True),
+    ),
+    "a call that was just over, and one that runs": (
+        [begun(9, "a"), ended(9.98, "a"), begun(9.99, "b")],
+        Cut(end=2, made_here=True, running=True),
+    ),
+    "bookkeeping just after it": (
+        [said(1), said(None), said(10.02)],
+        Cut(end=1),
+    ),
     "the last of two calls that fit": (
         [begun(9, "a"), ended(9.98, "a"), begun(9.99, "b"), ended(11, "b"), said(12)],
         Cut(end=4, made_here=True, reached=True),

@@ -286,7 +286,11 @@ def test_an_import_ties_what_the_results_name_and_runs_twice_for_nothing(
     check(scratch)
 
 
-def test_reindex_rebuilds_the_same_index(repo: Scratch, client: Client) -> None:
+@pytest.mark.parametrize("many", [0, 500], ids=["by libgit2", "by git"])
+def test_reindex_rebuilds_the_same_index(
+    repo: Scratch, client: Client, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    monkeypatch.setattr("gitsession.actions.reindex._MANY", many)
     client.commit()
     work(repo)
     repo.git("commit", "-q", "--amend", "-m", "better")
