@@ -49,7 +49,7 @@ def find_cuts(pipeline: Pipeline, known: Known, made: Made) -> tuple[Cut, dict[s
     adapter = agents.get(known.agent)
     stored = sessions.open_session(pipeline.repo, known.session)
     source = Path(known.source)
-    start = find_delta(pipeline.repo, adapter, stored, source).start
+    start = _last_start(pipeline, stored, find_delta(pipeline.repo, adapter, stored, source).start)
 
     def cut(path: Path, begin: int) -> Cut:
         lines = parse_lines(adapter, path, begin)
@@ -63,6 +63,18 @@ def find_cuts(pipeline: Pipeline, known: Known, made: Made) -> tuple[Cut, dict[s
         if side.kind == "subagent"
     }
     return main, sides
+
+
+def _last_start(pipeline: Pipeline, stored: sessions.Stored, start: int) -> int:
+    """Where the newest capture begins, for the call that made a commit may be in it.
+
+    A call can make several commits: the first one's capture holds it, and without
+    it the next call would seem to have made the others.
+    """
+    if len(stored.seqs) < 2:
+        return 0
+    earlier = sessions.find_record(pipeline.repo, stored, stored.seqs[-2])
+    return min(earlier.offset, start) if earlier else start
 
 
 def capture_made(

@@ -51,7 +51,6 @@ class _Scan:
         self.before = start
         self.wanted: int | None = None
         self.cut: int | None = None
-        self.made_here = False
         self.exact = False
         self.named = False
         self.reached = False
@@ -89,7 +88,7 @@ class _Scan:
             return
         exact = began <= self.last and ended >= self.first
         if exact or not self.exact:
-            self.exact, self.made_here = exact, True
+            self.exact = exact
             self.wanted, self.cut = end, None
 
     def running(self) -> bool:
@@ -111,7 +110,8 @@ def find_cut(
     end = scan.cut if scan.cut is not None else scan.before
     return Cut(
         end=end,
-        made_here=scan.made_here or scan.named or running,
+        # A call that fits only with the slack may be the one before, while ours is on its way.
+        made_here=scan.exact or scan.named or running,
         running=running or (scan.wanted is not None and scan.cut is None),
         named=scan.named,
         reached=scan.reached,

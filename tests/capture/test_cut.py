@@ -101,7 +101,11 @@ CASES: dict[str, tuple[list[Line], Cut]] = {
     ),
     "clocks that differ a little": (
         [begun(10.04, "a"), ended(10.2, "a"), said(11)],
-        Cut(end=2, made_here=True, reached=True),
+        Cut(end=2, reached=True),
+    ),
+    "the call before, while the line of ours is on its way": (
+        [begun(9, "a"), ended(9.98, "a")],
+        Cut(end=2),
     ),
     "a call that follows at once": (
         [begun(9, "a"), ended(10.01, "a"), begun(10.03, "b"), ended(11, "b"), said(12)],
