@@ -239,7 +239,8 @@ def _sends(here: Site) -> Iterator[str]:
     url = run(["remote", "get-url", "--", remote], cwd=here.where, check=False)
     place = _SECRET.sub("", site.text(url)) or remote
     yield (
-        f"captures, redacted, and their index will be pushed to {remote} ({place}); "
+        "nothing is sent yet: this version doesn't push by itself. One that does will push "
+        f"captures, redacted, and their index to {remote} ({place}), unless "
         f"'git config {AUTO_PUSH} false' keeps them here"
     )
 

@@ -72,7 +72,8 @@ def test_pushing_can_be_refused_and_allowed_again(scratch: Scratch) -> None:
 def test_it_says_where_things_will_go(scratch: Scratch) -> None:
     scratch.git("remote", "add", "origin", "https://me:secret@example.com/x.git")
     said = init(scratch.path)
-    assert "pushed to origin (https://example.com/x.git)" in said
+    assert "nothing is sent yet" in said
+    assert "to origin (https://example.com/x.git)" in said
 
 
 def test_in_a_linked_worktree_all_of_them_are_served(scratch: Scratch, tmp_path: Path) -> None:
