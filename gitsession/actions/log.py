@@ -13,7 +13,7 @@ from gitsession.git.plumbing import Plumbing, discover
 from gitsession.git.run import failure
 from gitsession.ids import CaptureId, Oid
 from gitsession.model import Author, Frozen, Kind, Record, Status
-from gitsession.query.index import find_records
+from gitsession.query.index import find_foreign, find_records
 from gitsession.render.log import LogEntry
 
 _FORMAT = "%H%x00%h%x00%an%x00%ae%x00%aI%x00%D%x00%s"
@@ -47,6 +47,12 @@ class Wanted(Frozen, frozen=True, kw_only=True):
             and self.status in (None, record.status)
             and self.kind in (None, record.kind)
         )
+
+    @property
+    def anything(self) -> bool:
+        """Whether nothing is asked of the captures, so that one which can't be read is shown."""
+        asked = (self.session, self.branch, self.task, self.agent, self.status, self.kind)
+        return not any(asked)
 
     @property
     def loose(self) -> bool:
@@ -85,9 +91,11 @@ def _entries(repo: Plumbing, wanted: Wanted) -> Iterator[LogEntry]:
             yield from (_loose(record) for record in sorted(loose, key=_moment, reverse=True))
         shown.update(record.id for record in found)
         tied = tuple(record for record in found if record.commit == oid)
-        if tied:
+        foreign = tuple(find_foreign(repo, oid, ref=index)) if wanted.anything else ()
+        if tied or foreign:
             yield LogEntry(
                 records=tied,
+                foreign=foreign,
                 commit=oid,
                 short=fields[1],
                 author=Author(name=fields[2], email=fields[3]),

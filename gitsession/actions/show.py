@@ -7,13 +7,14 @@ from datetime import datetime
 from pathlib import Path
 
 from gitsession.actions import stories
-from gitsession.errors import SessionError
+from gitsession.errors import SessionError, Unreadable
 from gitsession.git.plumbing import Plumbing, discover
 from gitsession.git.repository import Commit
 from gitsession.ids import Oid
 from gitsession.model import Record
-from gitsession.query.index import find_records
+from gitsession.query.index import find_foreign, find_records
 from gitsession.query.names import Target, get_target
+from gitsession.render.log import describe_foreign
 from gitsession.render.timeline import Story, TurnRow, turn_rows
 from gitsession.store import folder, sessions, spool
 
@@ -43,6 +44,12 @@ def _stories(repo: Plumbing, target: Target) -> list[Story]:
 def get_records(repo: Plumbing, commit: Commit) -> list[Record]:
     """The records of a commit; raises when it has none."""
     found = [r for r in find_records(repo, commit.oid) if r.commit == commit.oid]
+    foreign = find_foreign(repo, commit.oid) if not found else []
+    if foreign:
+        raise Unreadable(
+            f"commit {commit.oid[:12]}: {describe_foreign(foreign[0])}",
+            hint="a newer git session can show it; `git notes --ref=sessions show` prints it raw",
+        )
     if not found:
         raise SessionError(f"commit {commit.oid[:12]} has no session", hint=_hint(repo, commit.oid))
     return found

@@ -62,6 +62,7 @@ def _lines(
             yield render.render_log_format(entry, template, now=now)
         elif form == "json":
             yield from (records.encode(record).decode() for record in entry.records)
+            yield from (line.raw.decode("utf-8", "replace") for line in entry.foreign)
         elif form == "oneline":
             yield render.render_log_oneline(entry, **shape)
         else:

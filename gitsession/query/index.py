@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gitsession.git import notes, refs
 from gitsession.git.plumbing import Plumbing
 from gitsession.ids import Oid
-from gitsession.model import Record
+from gitsession.model import Foreign, Record
 from gitsession.store import records
 
 
@@ -31,6 +31,12 @@ def _notes_in(listing: str) -> Iterator[tuple[str, str]]:
         words = head.split()
         if len(words) == 3 and words[1] == "blob" and all(c in "0123456789abcdef/" for c in path):
             yield words[2], path
+
+
+def find_foreign(repo: Plumbing, commit: Oid, *, ref: str = refs.INDEX) -> list[Foreign]:
+    """The lines of a commit's note that this version can't read."""
+    lines = records.decode_note(notes.read(repo, commit, ref=ref))
+    return [line for line in lines if isinstance(line, Foreign)]
 
 
 def find_records(repo: Plumbing, commit: Oid, *, ref: str = refs.INDEX) -> list[Record]:

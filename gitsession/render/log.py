@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from gitsession.ids import Oid
-from gitsession.model import Author, Frozen, Record
+from gitsession.model import RECORD_VERSION, Author, Foreign, Frozen, Record
 from gitsession.render import dates
 from gitsession.render.ansi import Style, style
 from gitsession.render.escape import one_line
@@ -24,6 +24,8 @@ class LogEntry(Frozen, frozen=True, kw_only=True):
 
     records: tuple[Record, ...]
     """The oldest first."""
+    foreign: tuple[Foreign, ...] = ()
+    """Lines of the index that this version can't read."""
     commit: Oid | None = None
     short: str = ""
     """The commit's hash as git abbreviates it."""
@@ -59,8 +61,18 @@ def render_log_entry(
         yield from labelled("Date", when, look)
     for session in dict.fromkeys(record.session for record in entry.records):
         yield from labelled("Session", one_line(session), look)
-    yield from _counts(entry.records, look)
+    for line in entry.foreign:
+        yield from labelled("Session", describe_foreign(line), look)
+    if entry.records:
+        yield from _counts(entry.records, look)
     yield from _texts(entry, look)
+
+
+def describe_foreign(line: Foreign) -> str:
+    """What can be said of a line that can't be read."""
+    if line.v is not None and line.v > RECORD_VERSION:
+        return f"recorded by a later version of git session (format {line.v})"
+    return "a record that can't be read"
 
 
 def _kind(record: Record) -> str:
@@ -133,6 +145,8 @@ def render_log_oneline(
     ]
     used = sum(width_of(text) + 1 for text, _ in parts)
     said = first_prompt(entry.records) or one_line(entry.subject)
+    if entry.foreign and not entry.records:
+        said = describe_foreign(entry.foreign[0])
     line = " ".join(look.paint(text, name) for text, name in parts)
     return f"{line} {clip(said, max(look.width - used, 0), look.marks.more)}".rstrip()
 

@@ -9,7 +9,7 @@ import msgspec
 
 from gitsession.errors import Unreadable
 from gitsession.ids import Oid
-from gitsession.model import RECORD_VERSION, Foreign, Record
+from gitsession.model import Foreign, Record
 
 _MAX_LINE = 1 << 20
 _MAX_NOTE = 64 << 20
@@ -88,8 +88,3 @@ def readable(lines: Iterable[Record | Foreign]) -> list[Record]:
     """Only what this version understands, oldest first."""
     records = [x for x in lines if isinstance(x, Record)]
     return sorted(records, key=lambda r: (r.captured_at, r.seq))
-
-
-def is_newer(line: Record | Foreign) -> bool:
-    """Whether a later version of git session wrote it."""
-    return (line.v or 0) > RECORD_VERSION

@@ -84,7 +84,6 @@ def test_a_known_field_can_not_be_overridden_by_an_unknown_one() -> None:
 def test_a_later_version_is_told_and_kept() -> None:
     line = records.encode(record(v=2))
     (found,) = records.decode_note(line)
-    assert records.is_newer(found)
     assert records.encode_note([found]) == line + b"\n"
 
 
@@ -92,7 +91,6 @@ def test_a_later_version_that_cannot_be_read_is_kept_whole() -> None:
     line = b'{"v":2,"id":[1],"whatever":"x"}'
     (found,) = records.decode_note(line + b"\n")
     assert found == Foreign(raw=line, v=2)
-    assert records.is_newer(found)
     assert not records.readable([found])
     assert line in records.merge_note(line, [record()])
 
