@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import msgspec
@@ -16,6 +17,9 @@ def record_schema() -> dict[str, Any]:
     made = msgspec.json.schema(Record)
     schemas: dict[str, Any] = made["$defs"]
     record = schemas.pop("Record")
+    for described in (record, *schemas.values()):
+        # Python 3.13 takes the indentation out of docstrings, earlier ones leave it in.
+        described["description"] = inspect.cleandoc(described.get("description", ""))
     record["properties"].pop("unknown")
     record["properties"]["v"] = {"const": 1}
     return {
