@@ -82,14 +82,14 @@ def capture_made(
 ) -> Record | None:
     """Capture the session that made a commit, up to the call that made it.
 
-    Raises Waiting while that call runs, or (with `lag`) while its line may be
-    on its way; `final` takes what is there.
+    Raises Waiting while that call runs, unless this is `final`, and with `lag`
+    while its lines may be on their way: they lag behind the turn's end as well.
     """
     main, sides = find_cuts(pipeline, known, made)
     every = [main, *sides.values()]
     if not final and (any(cut.running for cut in every)):
         raise Waiting
-    if not final and lag and not any(cut.made_here or cut.reached for cut in every):
+    if lag and not any(cut.made_here or cut.reached for cut in every):
         raise Waiting
     side_ends = {name: cut.end for name, cut in sides.items()}
     order = Order(

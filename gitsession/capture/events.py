@@ -86,7 +86,9 @@ def _age(event: Spooled) -> float:
 # -- commits ----------------------------------------------------------------------------------
 
 
-def on_commit(pipeline: Pipeline, repo: Plumbing, event: Spooled, *, final: bool) -> None:
+def on_commit(
+    pipeline: Pipeline, repo: Plumbing, event: Spooled, *, final: bool, at_once: bool
+) -> None:
     """A hook of git told of a commit, or of a merge."""
     if not is_oid(event.head) or repo.resolve(event.head) is None:
         return
@@ -109,22 +111,28 @@ def on_commit(pipeline: Pipeline, repo: Plumbing, event: Spooled, *, final: bool
         since=event.at,
         until=event.at,
     )
-    _capture_for_shell(pipeline, repo, event, made, final=final)
+    _capture_for_shell(pipeline, repo, event, made, final=final, at_once=at_once)
     if len(commit.parents) < 2:
         capture_by_content(pipeline, made)
 
 
 def _capture_for_shell(
-    pipeline: Pipeline, repo: Plumbing, event: Spooled, made: Made, *, final: bool
+    pipeline: Pipeline,
+    repo: Plumbing,
+    event: Spooled,
+    made: Made,
+    *,
+    final: bool,
+    at_once: bool,
 ) -> None:
     """Capture the session in whose shell the commit was made, if it was in one."""
     found = session_of(event.env)
     if found is None:
         return
-    lag = _age(event) < LAG
+    lag = not at_once and _age(event) < LAG
     known = know(repo, *found, event.env)
     if known is None or not Path(known.source).is_file():
-        if lag and not final:
+        if lag:
             raise Waiting
         return
     registry.save(repo.common_dir, known)
@@ -252,7 +260,11 @@ def sweep(pipeline: Pipeline, repo: Plumbing) -> None:
 def on_turn(pipeline: Pipeline, repo: Plumbing, event: Spooled, known: Known) -> Known:
     """A turn ended: find the commits of it that ran no hook, and keep up with its edits."""
     registry.save(repo.common_dir, known)
-    for commit, action in _missed(repo, event):
+    missed = _missed(repo, event)
+    if missed:
+        # What tells of them may still be on its way to the transcript.
+        time.sleep(max(0.0, _SETTLE - _age(event)))
+    for commit, action in missed:
         made = Made(
             commit=commit,
             base=commit.parents[0] if commit.parents else None,

@@ -17,7 +17,7 @@ from gitsession.capture.pipeline import Pipeline
 from gitsession.errors import SessionError
 from gitsession.git import maintenance
 from gitsession.git.plumbing import Plumbing
-from gitsession.ids import Oid, is_oid
+from gitsession.ids import Oid, SessionId, is_oid
 from gitsession.store import folder, heads, journal, spool
 from gitsession.store.lock import held
 from gitsession.store.spool import Spooled
@@ -27,6 +27,8 @@ PATIENCE = 20.0
 _PAUSE = 0.04
 _LONGEST_PAUSE = 0.5
 
+Who = tuple[str, SessionId] | None
+"""The agent and the session that an event is of."""
 MakePipeline = Callable[[], Pipeline]
 Mend = Callable[[], None]
 
@@ -91,10 +93,10 @@ class Worker:
         for event in found:
             if event.path in self._failed:
                 continue
-            if event.event == "post-rewrite" and _waits_for(event, waiting):
+            who = events.session_of(event.env)
+            if _waits_for(event, who, waiting):
                 waiting.append(event)
                 continue
-            who = events.session_of(event.env)
             final = self._final or (who is not None and who[1] in ended)
             try:
                 self._handle(event, final=final)
@@ -123,7 +125,7 @@ class Worker:
     def _dispatch(self, pipeline: Pipeline, repo: Plumbing, event: Spooled, *, final: bool) -> None:
         match event.event:
             case "post-commit" | "post-merge":
-                events.on_commit(pipeline, repo, event, final=final)
+                events.on_commit(pipeline, repo, event, final=final, at_once=self._final)
                 if is_oid(event.head):
                     heads.see(repo, Oid(event.head))
             case "post-rewrite":
@@ -161,6 +163,10 @@ def _ended(found: Sequence[Spooled]) -> set[str]:
     return {event.session for event in told if event and event.name in words}
 
 
-def _waits_for(event: Spooled, waiting: Sequence[Spooled]) -> bool:
-    heads_waiting = {other.head for other in waiting}
-    return bool(heads_waiting & events.rewritten(event))
+def _waits_for(event: Spooled, who: Who, waiting: Sequence[Spooled]) -> bool:
+    """Whether something earlier comes first: a commit that was rewritten, or one of the session."""
+    if event.event == "post-rewrite":
+        return not events.rewritten(event).isdisjoint(other.head for other in waiting)
+    if event.event != "agent" or who is None:
+        return False
+    return any(events.session_of(other.env) == who for other in waiting)
