@@ -97,7 +97,8 @@ class Worker:
             if _waits_for(event, who, waiting):
                 waiting.append(event)
                 continue
-            final = self._final or (who is not None and who[1] in ended)
+            over = who is not None and ended.get(who[1], 0.0) >= event.at
+            final = self._final or over
             try:
                 self._handle(event, final=final)
             except Waiting:
@@ -156,17 +157,22 @@ def _trace() -> str:
     return traceback.format_exc()
 
 
-def _ended(found: Sequence[Spooled]) -> set[str]:
-    """The sessions whose turn is over: what waits for a call of theirs need not wait."""
-    told = [events.understand(e) for e in found if e.event == "agent"]
+def _ended(found: Sequence[Spooled]) -> dict[str, float]:
+    """When each session's last turn was over: no call from before that is still running."""
     words = ("turn-ended", "session-end", "compacting")
-    return {event.session for event in told if event and event.name in words}
+    ended: dict[str, float] = {}
+    for event in found:
+        told = events.understand(event) if event.event == "agent" else None
+        if told is not None and told.name in words:
+            ended[told.session] = max(event.at, ended.get(told.session, 0.0))
+    return ended
 
 
 def _waits_for(event: Spooled, who: Who, waiting: Sequence[Spooled]) -> bool:
     """Whether something earlier comes first: a commit that was rewritten, or one of the session."""
     if event.event == "post-rewrite":
         return not events.rewritten(event).isdisjoint(other.head for other in waiting)
-    if event.event != "agent" or who is None:
+    if event.event != "agent" or event.word == "session-start" or who is None:
+        # A session may start anew because its program died in that very call.
         return False
     return any(events.session_of(other.env) == who for other in waiting)
