@@ -14,7 +14,8 @@ import pygit2
 
 from gitsession.errors import Moved, NotFound
 from gitsession.git.parse import clean_ident, parse_commit, parse_tree
-from gitsession.git.repository import Commit, Entry, Put, Update
+from gitsession.git.repository import Commit, Draft, Entry, Put, Swap, Update
+from gitsession.git.stream import draft_of
 from gitsession.ids import Oid
 from gitsession.model import Author
 
@@ -98,38 +99,50 @@ class Library:
 
     def apply(self, updates: Sequence[Update], author: Author) -> list[Oid]:
         """Write the new commits and move the refs; raises Moved if one had moved."""
-        made = [self._commit(update, author) for update in updates]
-        for update, oid in zip(updates, made, strict=True):
-            self._swap(update, oid)
+        made = self.write([draft_of(update) for update in updates], author)
+        pairs = zip(updates, made, strict=True)
+        self.swap([Swap(ref=u.ref, old=u.old, new=new) for u, new in pairs])
         return made
 
-    def _commit(self, update: Update, author: Author) -> Oid:
+    def write(self, drafts: Sequence[Draft], author: Author) -> list[Oid]:
+        """Write commits that no ref leads to."""
+        return [self._commit(draft, author) for draft in drafts]
+
+    def _commit(self, draft: Draft, author: Author) -> Oid:
         who = pygit2.Signature(clean_ident(author.name), clean_ident(author.email))
-        old = self._inner[update.old].peel(pygit2.Tree) if update.old else None
-        tree = _Tree(self._inner, old)
-        for path in update.removes:
+        first = draft.parents[0] if draft.parents and not draft.anew else None
+        tree = _Tree(self._inner, self._inner[first].peel(pygit2.Tree) if first else None)
+        for path in draft.removes:
             tree.remove(path.split("/"))
-        for put in update.puts:
+        for link in draft.links:
+            tree.put(link.path.split("/"), link.oid, int(link.mode, 8))
+        for put in draft.puts:
             tree.put(put.path.split("/"), self._blob(put))
-        parents = [update.old] if update.old else []
-        oid = self._inner.create_commit(None, who, who, update.message, tree.write(), parents)
-        return Oid(str(oid))
+        made = self._inner.create_commit(
+            None, who, who, draft.message, tree.write(), list(draft.parents)
+        )
+        return Oid(str(made))
 
     def _blob(self, put: Put) -> Any:
         data = put.data if isinstance(put.data, bytes) else put.data.read_bytes()
         return self._inner.create_blob(data)
 
-    def _swap(self, update: Update, new: Oid) -> None:
-        """Move a ref under git's lock, if it still is what was seen."""
+    def swap(self, swaps: Sequence[Swap]) -> None:
+        """Move refs under git's lock, if they still are what was seen."""
         with self._inner.transaction() as transaction:
-            try:
-                transaction.lock_ref(update.ref)
-            except pygit2.GitError:
-                raise Moved("somebody else is moving a session ref") from None
-            seen = self._inner.references.get(update.ref)
-            if (str(seen.target) if seen is not None else None) != update.old:
-                raise Moved("a session ref was moved by somebody else meanwhile")
-            transaction.set_target(update.ref, new, message="git session")
+            for swap in swaps:
+                try:
+                    transaction.lock_ref(swap.ref)
+                except pygit2.GitError:
+                    raise Moved("somebody else is moving a session ref") from None
+                seen = self._inner.references.get(swap.ref)
+                if (str(seen.target) if seen is not None else None) != swap.old:
+                    raise Moved("a session ref was moved by somebody else meanwhile")
+            for swap in swaps:
+                if swap.new is not None:
+                    transaction.set_target(swap.ref, swap.new, message="git session")
+                elif swap.old is not None:
+                    transaction.remove(swap.ref)
 
 
 class _Tree:
@@ -148,13 +161,13 @@ class _Tree:
             self._subtrees[name] = _Tree(self._inner, old if is_tree else None)
         return self._subtrees[name]
 
-    def put(self, path: list[str], blob: Any) -> None:
-        """Put a blob at a path."""
+    def put(self, path: list[str], what: Any, mode: int = pygit2.enums.FileMode.BLOB) -> None:
+        """Put a blob, or a whole tree, at a path."""
         if len(path) == 1:
             self._subtrees.pop(path[0], None)
-            self._builder.insert(path[0], blob, pygit2.enums.FileMode.BLOB)
+            self._builder.insert(path[0], what, mode)
         else:
-            self._below(path[0]).put(path[1:], blob)
+            self._below(path[0]).put(path[1:], what, mode)
 
     def remove(self, path: list[str]) -> None:
         """Take away what is at a path, if anything is."""

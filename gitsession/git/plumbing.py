@@ -18,9 +18,9 @@ from typing import IO, cast
 from gitsession.errors import GitFailed, Moved, NotFound, SessionError
 from gitsession.git import signing
 from gitsession.git.parse import parse_commit, parse_tree
-from gitsession.git.repository import Commit, Entry, Update
+from gitsession.git.repository import Commit, Draft, Entry, Swap, Update
 from gitsession.git.run import clean_environment, failure, run
-from gitsession.git.stream import commit_stream
+from gitsession.git.stream import commit_stream, draft_of, draft_stream
 from gitsession.ids import Oid
 from gitsession.model import Author
 
@@ -31,6 +31,7 @@ _MOVED = re.compile(
     rb"not updating|cannot lock ref .*(?:but expected|already exists|file exists)", re.IGNORECASE
 )
 """What git says when somebody moved a ref, or is just moving it."""
+_LOCKED = "cannot lock ref"
 
 
 def discover(path: Path, *, git_dir: Path | None = None) -> Plumbing:
@@ -69,6 +70,7 @@ class Plumbing:
         self.sign = False
         """Whether the user signs commits, so that ours are to be signed as well."""
         self._reader: subprocess.Popen[bytes] | None = None
+        self._zero: Oid | None = None
 
     def __enter__(self) -> Plumbing:
         return self
@@ -207,13 +209,46 @@ class Plumbing:
         if any(self.resolve(update.ref) != update.old for update in updates):
             raise Moved("a session ref was moved by somebody else meanwhile")
         if self.sign:
-            return signing.apply(self, updates, author)
+            made = self.write([draft_of(update) for update in updates], author)
+            pairs = zip(updates, made, strict=True)
+            self.swap([Swap(ref=u.ref, old=u.old, new=new) for u, new in pairs])
+            return made
         pieces = (
             piece
             for mark, update in enumerate(updates, 1)
-            for piece in commit_stream(update, author, mark)
+            for piece in commit_stream(update.ref, draft_of(update), author, mark)
         )
         return self.fast_import(pieces, len(updates))
+
+    def write(self, drafts: Sequence[Draft], author: Author) -> list[Oid]:
+        """Write commits that no ref leads to, signed where the user signs."""
+        made = self.fast_import(draft_stream(drafts, author, self.zero()), len(drafts))
+        if not self.sign:
+            return made
+        pairs = zip(drafts, made, strict=True)
+        return [signing.sign(self, draft, oid, author) or oid for draft, oid in pairs]
+
+    def swap(self, swaps: Sequence[Swap]) -> None:
+        """Move refs in one transaction; raises Moved."""
+        zero = self.zero()
+        lines = "".join(f"update {s.ref} {s.new or zero} {s.old or zero}\n" for s in swaps)
+        if not lines:
+            return
+        try:
+            self.git(
+                "update-ref", "--no-deref", "--stdin", stdin=f"start\n{lines}commit\n".encode()
+            )
+        except GitFailed as error:
+            if _LOCKED in error.message:
+                raise Moved("a session ref was moved by somebody else meanwhile") from None
+            raise
+
+    def zero(self) -> Oid:
+        """The name of no object: as many zeros as this repository's names have digits."""
+        if self._zero is None:
+            form = self.git("rev-parse", "--show-object-format").strip()
+            self._zero = Oid("0" * (64 if form == b"sha256" else 40))
+        return self._zero
 
     def fast_import(self, pieces: Iterable[bytes], count: int) -> list[Oid]:
         """Feed one `fast-import` the commits of marks 1 to `count`; gives back their names."""

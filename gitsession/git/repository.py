@@ -73,6 +73,35 @@ class Put(Frozen, frozen=True, kw_only=True):
     data: bytes | Path
 
 
+class Link(Frozen, frozen=True, kw_only=True):
+    """A file or a folder that a new commit shall hold, and that is in the repository already."""
+
+    path: str
+    oid: Oid
+    mode: str = "100644"
+
+
+class Draft(Frozen, frozen=True, kw_only=True):
+    """A commit that no ref leads to yet: what its first parent holds, and these changes."""
+
+    message: str
+    parents: tuple[Oid, ...] = ()
+    puts: tuple[Put, ...] = ()
+    links: tuple[Link, ...] = ()
+    removes: tuple[str, ...] = ()
+    anew: bool = False
+    """It holds what is put and linked, and nothing of its parents."""
+
+
+class Swap(Frozen, frozen=True, kw_only=True):
+    """A ref that is to point elsewhere, if it still points where it was seen to."""
+
+    ref: str
+    old: Oid | None
+    new: Oid | None
+    """None takes the ref away."""
+
+
 class Update(Frozen, frozen=True, kw_only=True):
     """One new commit on a ref: what the old one holds, with some files put or removed."""
 
@@ -128,6 +157,12 @@ class Repository(Protocol):
 
     def apply(self, updates: Sequence[Update], author: Author) -> list[Oid]:
         """Write the new commits and move the refs; raises Moved if one had moved."""
+
+    def write(self, drafts: Sequence[Draft], author: Author) -> list[Oid]:
+        """Write commits that no ref leads to."""
+
+    def swap(self, swaps: Sequence[Swap]) -> None:
+        """Move refs, wherever they were before; raises Moved, and then none of them moves."""
 
     def close(self) -> None:
         """Let go of processes and files."""

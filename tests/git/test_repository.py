@@ -11,7 +11,7 @@ import pytest
 from gitsession.errors import Moved, NotFound, SessionError
 from gitsession.git.library import open_library
 from gitsession.git.plumbing import Plumbing, discover
-from gitsession.git.repository import Put, Repository, Update
+from gitsession.git.repository import Draft, Link, Put, Repository, Swap, Update
 from gitsession.ids import Oid
 from gitsession.model import Author
 from tests.scratch import Scratch
@@ -269,6 +269,75 @@ def test_an_odd_identity_makes_a_sound_commit(opened: Open, scratch: Scratch, na
     assert scratch.git("fsck", "--strict", "--no-dangling") == ""
 
 
+# -- commits without a ref, and refs moved anywhere -------------------------------------------
+
+
+def test_a_draft_is_a_commit_that_no_ref_leads_to(opened: Open, place: Scratch) -> None:
+    head = Oid(place.head())
+    with closing(opened(place.path)) as repo:
+        before = repo.refs("refs/")
+        one, two = repo.write(
+            [Draft(message="one\n", puts=(Put(path="a/b", data=b"1"),)),
+             Draft(message="two\n", parents=(head,), puts=(Put(path="a/b", data=b"2"),))], DEV,
+        )  # fmt: skip
+        assert (repo.get_commit(one).parents, repo.read(f"{one}:a/b")) == ((), b"1")
+        assert repo.get_commit(two).parents == (head,)
+        assert (repo.read(f"{two}:README"), repo.read(f"{two}:a/b")) == (b"hello\n", b"2")
+        assert repo.refs("refs/") == before
+
+
+def test_a_draft_has_several_parents_and_may_begin_anew(opened: Open, scratch: Scratch) -> None:
+    first, second = Oid(scratch.head()), Oid(scratch.commit("second", {"b": "x"}))
+    with closing(opened(scratch.path)) as repo:
+        puts = (Put(path="c", data=b"3"),)
+        drafts = [Draft(message="m\n", parents=(second, first), puts=puts, anew=anew)
+                  for anew in (False, True)]  # fmt: skip
+        both, anew = repo.write(drafts, DEV)
+        assert repo.get_commit(both).parents == repo.get_commit(anew).parents == (second, first)
+        assert [entry.path for entry in repo.tree(both)] == ["README", "b", "c"]
+        assert [entry.path for entry in repo.tree(anew)] == ["c"]
+    assert scratch.git("fsck", "--strict", "--no-dangling") == ""
+
+
+def test_a_draft_holds_files_and_folders_that_are_there_already(
+    opened: Open, scratch: Scratch
+) -> None:
+    scratch.commit("second", {"sub/deep/file": "x", "sub/other": "y"})
+    with closing(opened(scratch.path)) as repo:
+        blob, tree = repo.resolve("HEAD:README"), repo.resolve("HEAD:sub")
+        assert blob is not None
+        assert tree is not None
+        links = (Link(path="new/place", oid=blob), Link(path="kept", oid=tree, mode="040000"))
+        (made,) = repo.write([Draft(message="m\n", links=links)], DEV)
+        assert repo.read(f"{made}:new/place") == b"hello\n"
+        assert repo.resolve(f"{made}:kept") == tree
+        (again,) = repo.write([Draft(message="m\n", parents=(made,), removes=("kept",))], DEV)
+        assert [entry.path for entry in repo.tree(again)] == ["new"]
+    assert scratch.git("fsck", "--strict", "--no-dangling") == ""
+
+
+def test_refs_are_swapped_forward_back_and_away(opened: Open, place: Scratch) -> None:
+    head = Oid(place.head())
+    with closing(opened(place.path)) as repo:
+        (other,) = repo.write([Draft(message="m\n")], DEV)
+        repo.swap([Swap(ref=REF, old=None, new=head), Swap(ref=REF + "b", old=None, new=head)])
+        repo.swap([Swap(ref=REF, old=head, new=other), Swap(ref=REF + "b", old=head, new=None)])
+        assert (repo.resolve(REF), repo.resolve(REF + "b")) == (other, None)
+        repo.swap([])
+
+
+def test_a_swap_of_a_ref_that_moved_moves_none(opened: Open, place: Scratch) -> None:
+    head = Oid(place.head())
+    with closing(opened(place.path)) as repo:
+        (other,) = repo.write([Draft(message="m\n")], DEV)
+        repo.swap([Swap(ref=REF, old=None, new=head)])
+        for seen, new in ((None, other), (other, head), (other, None)):
+            with pytest.raises(Moved):
+                repo.swap([Swap(ref=REF + "b", old=None, new=head),
+                           Swap(ref=REF, old=seen, new=new)])  # fmt: skip
+        assert (repo.resolve(REF), repo.resolve(REF + "b")) == (head, None)
+
+
 def test_git_speaks_sha256_and_libgit2_steps_aside(tmp_path: Path) -> None:
     place = Scratch.create(tmp_path / "repo", object_format="sha256")
     with discover(place.path) as repo:
@@ -281,6 +350,10 @@ def test_git_speaks_sha256_and_libgit2_steps_aside(tmp_path: Path) -> None:
         assert repo.get_commit("HEAD").oid == place.head()
         with pytest.raises(Moved):
             repo.apply([update(one, Put(path="a", data=b"3"))], DEV)
+        (draft,) = repo.write([Draft(message="m\n")], DEV)
+        repo.swap([Swap(ref=REF, old=two, new=draft)])
+        repo.swap([Swap(ref=REF, old=draft, new=None)])
+        assert repo.resolve(REF) is None
     assert place.git("fsck", "--strict", "--no-dangling") == ""
 
 
