@@ -3,7 +3,7 @@ common=${0%/*/*} ref='' head='' picked='' nl='
 '
 bin=git-session
 case ${GIT_SESSION_DISABLE:-0} in 0) ;; *) return 0 ;; esac
-wanted "$common"/gitsession/spool/*.event || wanted "$common"/gitsession/sessions/* || return 0
+wanted "$common"/gitsession/spool/*.event || wanted "$common"/gitsession/sessions/* || wanted '' || return 0
 case ${at:=$common} in /* | ?:*) ;; *) at=$PWD/$at ;; esac
 { read -r ref <"$at/HEAD"; read -r picked <"$at/CHERRY_PICK_HEAD"; } 2>/dev/null
 case $ref in

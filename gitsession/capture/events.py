@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import msgspec
@@ -21,6 +21,7 @@ from gitsession.capture.commits import (
 )
 from gitsession.capture.leftover import capture_leftover
 from gitsession.capture.pipeline import Pipeline
+from gitsession.capture.replaced import find_replaced
 from gitsession.capture.scan import meet, scan
 from gitsession.git import inspect, notes, refs
 from gitsession.git.plumbing import Plumbing
@@ -87,26 +88,35 @@ def _age(event: Spooled) -> float:
 
 
 def on_commit(
-    pipeline: Pipeline, repo: Plumbing, event: Spooled, *, final: bool, at_once: bool
+    pipeline: Pipeline,
+    repo: Plumbing,
+    event: Spooled,
+    *,
+    final: bool,
+    at_once: bool,
+    behind: Collection[str] = (),
 ) -> None:
-    """A hook of git told of a commit, or of a merge."""
+    """A hook of git told of a commit, or of a merge; those that it comes `behind` still wait."""
     if not is_oid(event.head) or repo.resolve(event.head) is None:
         return
     head = Oid(event.head)
-    action, before = inspect.made_by(inspect.moves(repo), head)
+    moves = inspect.moves(repo)
+    action, before = inspect.made_by(moves, head)
     commit = repo.get_commit(head)
     if action is None or (event.event == "post-merge" and len(commit.parents) < 2):
         return
     old = before if inspect.is_amend(action) else None
-    if old is not None:
-        pipeline.ledger.carry([(old, head)])
-    if is_oid(event.picked):
-        pipeline.ledger.carry([(Oid(event.picked), head)])
+    base = old or (commit.parents[0] if commit.parents else None)
+    replaced = find_replaced(repo, commit, base, moves, event.at)
+    if not at_once and not set(behind).isdisjoint(replaced):
+        raise Waiting
+    sources = [*replaced, *([old] if old else []), *map(Oid, filter(is_oid, [event.picked]))]
+    pipeline.ledger.carry([(source, head) for source in dict.fromkeys(sources)])
     if inspect.changes_nothing(repo, commit):
         return
     made = Made(
         commit=commit,
-        base=old or (commit.parents[0] if commit.parents else None),
+        base=base,
         branch=refs.branch_of(event.ref),
         since=event.at,
         until=event.at,

@@ -8,10 +8,10 @@ killed at any instant.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from gitsession.capture import events
+from gitsession.capture import events, replaced
 from gitsession.capture.commits import Waiting
 from gitsession.capture.pipeline import Pipeline
 from gitsession.errors import SessionError
@@ -100,7 +100,7 @@ class Worker:
             over = who is not None and ended.get(who[1], 0.0) >= event.at
             final = self._final or over
             try:
-                self._handle(event, final=final)
+                self._handle(event, final=final, behind={other.head for other in waiting})
             except Waiting:
                 waiting.append(event)
                 continue
@@ -110,7 +110,7 @@ class Worker:
             spool.drop(event)
         return waiting
 
-    def _handle(self, event: Spooled, *, final: bool) -> None:
+    def _handle(self, event: Spooled, *, final: bool, behind: Collection[str]) -> None:
         if self._pipeline is None:
             self._pipeline = self._make_pipeline()
         pipeline = self._pipeline
@@ -118,15 +118,28 @@ class Worker:
         if not git_dir.is_dir():
             git_dir = self._common
         if git_dir == pipeline.repo.git_dir:
-            self._dispatch(pipeline, pipeline.repo, event, final=final)
+            self._dispatch(pipeline, pipeline.repo, event, final=final, behind=behind)
             return
         with Plumbing(git_dir, self._common) as repo:
-            self._dispatch(pipeline, repo, event, final=final)
+            self._dispatch(pipeline, repo, event, final=final, behind=behind)
 
-    def _dispatch(self, pipeline: Pipeline, repo: Plumbing, event: Spooled, *, final: bool) -> None:
+    def _dispatch(
+        self,
+        pipeline: Pipeline,
+        repo: Plumbing,
+        event: Spooled,
+        *,
+        final: bool,
+        behind: Collection[str],
+    ) -> None:
         match event.event:
+            case "post-merge" if event.args == "1":
+                replaced.on_squash(repo, event)
             case "post-commit" | "post-merge":
-                events.on_commit(pipeline, repo, event, final=final, at_once=self._final)
+                events.on_commit(
+                    pipeline, repo, event, final=final, at_once=self._final, behind=behind
+                )
+                replaced.forget(repo, event)
                 if is_oid(event.head):
                     heads.see(repo, Oid(event.head))
             case "post-rewrite":

@@ -5,13 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gitsession.errors import GitFailed
-from gitsession.git.parse import parse_patch
+from gitsession.git.parse import parse_patch, parse_touched
 from gitsession.git.plumbing import Plumbing
-from gitsession.git.repository import Commit, FileChange, Move
+from gitsession.git.repository import Changed, Commit, FileChange, Listed, Move
 from gitsession.ids import Oid
+from gitsession.model import Frozen
 
 _MAX_PATHS = 500
 _CREATES = ("commit", "cherry-pick", "revert", "merge", "am", "pull")
+
+
+class Touched(Frozen, frozen=True, kw_only=True):
+    """What became of a file between two commits."""
+
+    became: str
+    """Its mode and object afterwards."""
+    lines: int
+    """How many lines differ; one where git counts none."""
+
+
+def touched(repo: Plumbing, old: Oid, new: Oid) -> dict[str, Touched]:
+    """The files that differ between two commits."""
+    out = repo.git("diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-ext-diff",
+                   "--no-textconv", "--ignore-submodules=none", old, new, "--")  # fmt: skip
+    return {
+        path: Touched(became=became, lines=max(1, lines))
+        for path, (became, lines) in parse_touched(out).items()
+    }
+
+
+def merge_base(repo: Plumbing, one: Oid, other: Oid) -> Oid | None:
+    """Where two histories parted; None when they have nothing in common."""
+    out = repo.git("merge-base", one, other, ok=(0, 1))
+    return Oid(out.decode().split()[0]) if out.strip() else None
 
 
 def changes(
@@ -99,3 +125,42 @@ def between(repo: Plumbing, old: Oid, new: Oid) -> list[Move]:
     except GitFailed:
         return []
     return [Move(new=Oid(line), action="") for line in out.decode().split()]
+
+
+def listing(repo: Plumbing, tree: Oid, *, sizes: bool = False) -> list[Listed]:
+    """Every file of a tree; with their sizes, which fetches what is missing in a partial clone."""
+    out = repo.git("ls-tree", "-r", "-z", "--full-tree", *(["-l"] if sizes else []), tree)
+    found = []
+    for entry in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+        head, _, path = entry.partition("\t")
+        mode, _, oid, *size = head.split()
+        count = int(size[0]) if size and size[0].isdigit() else None
+        found.append(Listed(mode=mode, oid=Oid(oid), path=path, size=count))
+    return found
+
+
+def changed_files(repo: Plumbing, old: Oid | None, new: Oid) -> list[Changed]:
+    """The files that differ between two trees (or commits); all of one against none."""
+    if old is None:
+        return [Changed(path=x.path, mode=x.mode, old=None, new=x.oid) for x in listing(repo, new)]
+    options = ["-r", "-z", "--raw", "--no-renames", "--no-commit-id", "--no-abbrev"]
+    words = repo.git("diff-tree", *options, old, new).decode("utf-8", "surrogateescape")
+    parts = iter(words.split("\0")[:-1])
+    return [_changed(head, path) for head, path in zip(parts, parts, strict=True)]
+
+
+def _changed(head: str, path: str) -> Changed:
+    _, mode, old, new, _ = head.lstrip(":").split()
+    return Changed(path=path, mode=mode, old=_oid_or_none(old), new=_oid_or_none(new))
+
+
+def _oid_or_none(text: str) -> Oid | None:
+    return Oid(text) if text.strip("0") else None
+
+
+def is_ancestor(repo: Plumbing, old: Oid, new: Oid) -> bool:
+    """Whether one commit is another one, or comes before it."""
+    if old == new:
+        return True
+    base = repo.git("merge-base", old, new, ok=(0, 1)).decode().split()
+    return old in base

@@ -93,6 +93,23 @@ def parse_path(quoted: bytes) -> str:
     return quoted.decode("utf-8", "surrogateescape")
 
 
+def parse_touched(out: bytes) -> dict[str, tuple[str, int]]:
+    """Each file of a `diff-tree -z --raw --numstat`: its new mode and object, and its lines."""
+    became: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    fields = iter(out.split(b"\0"))
+    for field in fields:
+        if field.startswith(b":"):
+            _, mode, _, oid, _ = field.decode("ascii", "replace").split(" ", 4)
+            became[next(fields).decode("utf-8", "surrogateescape")] = f"{mode} {oid}"
+        elif field:
+            added, removed, path = field.split(b"\t", 2)
+            # Git counts no lines of a binary file, and says `-`.
+            count = sum(int(number) for number in (added, removed) if number.isdigit())
+            lines[path.decode("utf-8", "surrogateescape")] = count
+    return {path: (words, lines.get(path, 0)) for path, words in became.items()}
+
+
 def parse_patch(patch: bytes) -> list[FileChange]:
     """The lines that a patch (`-U0 --no-prefix`) adds and removes, for each file."""
     changes: list[FileChange] = []

@@ -66,6 +66,26 @@ class Entry(Frozen, frozen=True, kw_only=True):
         return self.mode in ("40000", "040000")
 
 
+class Listed(Frozen, frozen=True, kw_only=True):
+    """One file of a tree and all that is below it."""
+
+    mode: str
+    oid: Oid
+    path: str
+    size: int | None = None
+    """Its size in bytes, where it was asked for."""
+
+
+class Changed(Frozen, frozen=True, kw_only=True):
+    """One file that is not the same in two trees."""
+
+    path: str
+    mode: str
+    """In the second tree."""
+    old: Oid | None
+    new: Oid | None
+
+
 class Put(Frozen, frozen=True, kw_only=True):
     """A file that a new commit shall hold: its bytes, or where they can be read."""
 

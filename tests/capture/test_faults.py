@@ -91,6 +91,23 @@ def amended_commit(repo: Scratch, client: Client) -> None:
     client.stop()
 
 
+def squash_commit(repo: Scratch, client: Client) -> None:
+    """A branch that was captured is squashed by hand, with the agent's work of the moment."""
+    repo.git("checkout", "-q", "-b", "topic")
+    client.commit("one")
+    client.talk.write("b.py", "def second_function():\n    return 2\n")
+    client.commit("two")
+    work(repo)
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--squash", "topic")
+    client.talk.write("c.py", "def third_function():\n    return 3\n")
+    client.stop()
+    time.sleep(PAUSE)
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "by hand")
+    time.sleep(PAUSE)
+
+
 def session_end(repo: Scratch, client: Client) -> None:
     """A session ends with a subagent, a large result and two commits behind it."""
     beside = client.talk.path.with_suffix("") / "tool-results"
@@ -189,7 +206,9 @@ def run_torn(repo: Scratch, count: int) -> bool:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-@pytest.mark.parametrize("scenario", [agent_commit, hand_commit, amended_commit, session_end])
+@pytest.mark.parametrize(
+    "scenario", [agent_commit, hand_commit, amended_commit, squash_commit, session_end]
+)
 def test_a_session_whose_index_was_not_reached_is_indexed_later(
     repo: Scratch, client: Client, tmp_path: Path, scenario: Scenario, count: int
 ) -> None:
@@ -216,6 +235,7 @@ def restore(repo: Scratch, saved: Path) -> None:
         agent_commit,
         pytest.param(hand_commit, marks=pytest.mark.slow),
         pytest.param(amended_commit, marks=pytest.mark.slow),
+        pytest.param(squash_commit, marks=pytest.mark.slow),
         pytest.param(session_end, marks=pytest.mark.slow),
     ],
 )

@@ -122,7 +122,7 @@ def test_a_soft_reset_and_one_commit_of_all(repo: Scratch, client: Client) -> No
     one, two = two_commits(repo, client)
     client.bash("git reset -q --soft HEAD~2 && git commit -qm all")
     work(repo)
-    assert client.session in {record.session for record in records_of(repo)}
+    assert origins(repo) == {1: one, 2: two, 3: None}
     assert origins(repo, one) == {1: None}
     assert origins(repo, two) == {2: None}
 
@@ -166,15 +166,3 @@ def test_a_rewrite_of_commits_without_sessions_writes_nothing(
     repo.git("commit", "-q", "--amend", "-m", "better")
     work(repo)
     assert records_of(repo) == []
-
-
-def test_a_squash_merge_by_hand_is_a_commit_of_its_own(repo: Scratch, client: Client) -> None:
-    repo.git("checkout", "-q", "-b", "topic")
-    one, two = two_commits(repo, client)
-    repo.git("checkout", "-q", "main")
-    repo.git("merge", "-q", "--squash", "topic")
-    repo.git("commit", "-q", "-m", "all of topic")
-    work(repo)
-    assert origins(repo, one) == {1: None}
-    assert origins(repo, two) == {2: None}
-    assert set(origins(repo)) <= {1, 2}

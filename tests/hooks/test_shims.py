@@ -104,6 +104,75 @@ def test_a_merge_is_told(repo: Scratch) -> None:
     ]
 
 
+def squash_merge(repo: Scratch) -> list[str]:
+    """Squash a branch of two commits, of a message that looks like git's own list."""
+    repo.git("checkout", "-q", "-b", "side")
+    made = [repo.commit(f"commit {'0' * 40}\n\ncommit {n}", {f"f{n}": "x"}) for n in range(2)]
+    repo.git("checkout", "-q", "main")
+    run(repo, "git", "merge", "-q", "--squash", "side")
+    return made
+
+
+def test_a_squash_merge_tells_its_commits_though_no_session_is_known(repo: Scratch) -> None:
+    made = squash_merge(repo)
+    [event] = events(git_dir(repo))
+    assert (event.event, event.args, event.head) == ("post-merge", "1", repo.head())
+    assert event.body.decode().splitlines() == [f"commit {oid}" for oid in reversed(made)]
+
+
+def test_the_commit_after_a_squash_merge_is_told(repo: Scratch) -> None:
+    left = git_dir(repo) / "gitsession" / "squash" / ".git"
+    left.parent.mkdir()
+    left.touch()
+    commit(repo, CLAUDE_CODE_SESSION_ID="")
+    assert [event.event for event in events(git_dir(repo))] == ["post-commit"]
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
+def test_every_shell_tells_of_a_squash_merge(repo: Scratch, shell: list[str]) -> None:
+    made = squash_merge(repo)
+    [told] = events(git_dir(repo))
+    told.path.unlink()
+    done = run(repo, *shell, ".git/hooks/post-merge", "1")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    (git_dir(repo) / "SQUASH_MSG").unlink()
+    assert run(repo, *shell, ".git/hooks/post-merge", "1").stderr == ""
+    bodies = sorted(event.body.decode().split() for event in events(git_dir(repo)))
+    assert bodies == [[], ["commit", made[1], "commit", made[0]]]
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
+def test_every_shell_tells_of_the_commit_after_a_reset(repo: Scratch, shell: list[str]) -> None:
+    commit(repo)
+    repo.git("reset", "-q", "--soft", "HEAD^")
+    (git_dir(repo) / "hooks" / "post-commit").chmod(0o644)
+    commit(repo, CLAUDE_CODE_SESSION_ID="")
+    for event in events(git_dir(repo)):
+        event.path.unlink()
+    old = (git_dir(repo) / "ORIG_HEAD").stat().st_mtime - 5
+    os.utime(git_dir(repo) / "ORIG_HEAD", (old, old))
+    for told in (["post-commit"], []):
+        done = run(repo, *shell, ".git/hooks/post-commit")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert [event.event for event in events(git_dir(repo))] == told
+        for event in events(git_dir(repo)):
+            event.path.unlink()
+
+
+def test_a_commit_after_a_pull_is_not_told(repo: Scratch) -> None:
+    commit(repo)
+    for event in events(git_dir(repo)):
+        event.path.unlink()
+    repo.git("checkout", "-q", "-b", "side")
+    repo.commit("side", {"a": "x"})
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--ff-only", "side")
+    assert (git_dir(repo) / "ORIG_HEAD").exists()
+    done = commit(repo, CLAUDE_CODE_SESSION_ID="")
+    assert (done.stdout, done.stderr) == ("", "")
+    assert events(git_dir(repo)) == []
+
+
 def test_commits_at_once_are_an_event_each(tmp_path: Path, repo: Scratch, notes: Path) -> None:
     trees = [tmp_path / f"tree{n}" for n in range(20)]
     for tree in trees:
