@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gitsession.errors import Usage
@@ -29,6 +29,11 @@ class Settings(Frozen, frozen=True, kw_only=True):
     sign: bool = False
     """The user signs commits (`commit.gpgSign`): ours are signed as well."""
     installed: str = ""
+    push_snapshots: bool = False
+    remotes: tuple[str, ...] = ()
+    """The names of the repository's remotes, in the order of its configuration."""
+    mirrors: tuple[str, ...] = ()
+    """Those whose fetch overwrites every ref here."""
     partial: bool = False
     """Objects may be missing here until git fetches them, which a library can't."""
 
@@ -67,7 +72,22 @@ def parse(listing: bytes, env: Mapping[str, str]) -> Settings:
         author=_author(values, env),
         sign=_flag("commit.gpgSign", values.get("commit.gpgsign", ["false"])[-1]),
         installed=last("installed", ""),
+        push_snapshots=_flag("session.pushSnapshots", last("pushSnapshots", "false")),
+        remotes=tuple(dict.fromkeys(_remotes(values))),
+        mirrors=tuple(name for name in _remotes(values) if _is_mirror(values, name)),
         partial=any(key.startswith("remote.") and key.endswith(".promisor") for key in values),
+    )
+
+
+def _remotes(values: Mapping[str, list[str]]) -> Iterator[str]:
+    for key in values:
+        if key.startswith("remote.") and key.endswith((".url", ".pushurl")):
+            yield key.removeprefix("remote.").rpartition(".")[0]
+
+
+def _is_mirror(values: Mapping[str, list[str]], name: str) -> bool:
+    return any(
+        spec.lstrip("+").startswith("refs/*:") for spec in values.get(f"remote.{name}.fetch", ())
     )
 
 

@@ -35,9 +35,13 @@ def session_slug(session: SessionId) -> str:
     return "x-" + hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
-def capture_id(session: SessionId, seq: int, parts: Iterable[tuple[str, str]]) -> CaptureId:
-    """Name a capture by what it holds: (path, sha256 of the stored text) of each part."""
-    digest = hashlib.sha256(f"capture 1\n{session}\n{seq}\n".encode("utf-8", "surrogatepass"))
-    for path, text_hash in sorted(parts):
-        digest.update(f"{text_hash} {path}\n".encode("utf-8", "surrogatepass"))
+def capture_id(session: SessionId, offset: int, parts: Iterable[tuple[str, str]]) -> CaptureId:
+    """Name a capture by what it holds: (name, sha256 of the stored text) of each part.
+
+    Not by its number, which changes when the session was continued elsewhere as
+    well. Where it ends keeps apart what says the same twice.
+    """
+    digest = hashlib.sha256(f"capture 1\n{session}\n{offset}\n".encode("utf-8", "surrogatepass"))
+    for name, text_hash in sorted(parts):
+        digest.update(f"{text_hash} {name}\n".encode("utf-8", "surrogatepass"))
     return CaptureId(digest.hexdigest()[:40])

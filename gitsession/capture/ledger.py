@@ -97,8 +97,7 @@ class Ledger:
             tied = _tied(lines, tie)
             if tied is None:
                 return None
-            data = b"".join(_line(x) + b"\n" for x in [*lines, tied])
-            put = Put(path=layout.record(seq), data=data)
+            put = Put(path=layout.record(seq), data=records.encode_lines([*lines, tied]))
             message = f"Capture {seq} also belongs to {str(tie.commit)[:12]}\n"
             try:
                 self.enter(
@@ -124,10 +123,6 @@ class Ledger:
         if carried:
             self.ensure_indexed(carried)
         return carried
-
-
-def _line(line: Record | Foreign) -> bytes:
-    return line.raw if isinstance(line, Foreign) else records.encode(line)
 
 
 def _tied(lines: Sequence[Record | Foreign], tie: Tie) -> Record | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,7 +108,7 @@ class Pipeline:
         seq = stored.next_seq
         paths = {"main": layout.segment(seq)}
         for side, start, stop in sides:
-            name = f"{side.kind}/{side.name}"
+            name = f"{side.kind}/{layout.safe(side.name)}"
             parts[name] = self._write_side(adapter, side, start, stop, digest)
             is_result = side.kind == "result"
             paths[name] = layout.result(side.name) if is_result else layout.subagent(side.name, seq)
@@ -181,15 +181,21 @@ class Pipeline:
         paths: Mapping[str, str],
     ) -> Record:
         seq = stored.next_seq
-        hashes = [(paths[name], part.text_hash) for name, part in parts.items()]
+        hashes = [
+            (name, part.text_hash)
+            for name, part in parts.items()
+            if part.raw_size and not name.startswith("result/")
+        ]
+        offset = max(order.end, delta.start)
         parent = delta.parent or (stored.head.parent if stored.head else None)
         record = msgspec.structs.replace(
             self._describe(order, digest),
-            id=capture_id(order.session, seq, hashes),
+            id=capture_id(order.session, offset, hashes),
             seq=seq,
+            captured_at=self._after(stored),
             size=sum(part.size for part in parts.values()),
             raw_size=sum(part.raw_size for part in parts.values()),
-            offset=max(order.end, delta.start),
+            offset=offset,
             parent=parent,
             redactions=total_redactions(parts.values()),
         )
@@ -239,6 +245,14 @@ class Pipeline:
             prompt=self._first_words(digest.prompt),
         )
 
+    def _after(self, stored: sessions.Stored) -> str:
+        """The moment of a new capture: after the last one's, though the clock was set back.
+
+        When a session was continued on two machines, time is what orders its captures.
+        """
+        last = sessions.last_record(self.repo, stored)
+        return now() if last is None else max(now(), next_moment(last.captured_at))
+
     def _first_words(self, prompt: str) -> str:
         """A prompt as the record has it: a cut secret is one that no rule finds any more."""
         clean = self._redactor.redact_text(prompt.encode("utf-8", "replace")).data
@@ -247,7 +261,19 @@ class Pipeline:
 
 def now() -> str:
     """This moment as records have it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return _moment(datetime.now(UTC))
+
+
+def next_moment(at: str) -> str:
+    """The first moment after one that a record has; that one itself when there is none."""
+    try:
+        return _moment(datetime.fromisoformat(at).astimezone(UTC) + timedelta(milliseconds=1))
+    except (ValueError, OverflowError):
+        return at
+
+
+def _moment(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _fed(blocks: Iterator[bytes], adapter: Adapter, digest: Digest) -> Iterator[bytes]:

@@ -191,6 +191,15 @@ class Plumbing:
             return []
         return list(parse_tree(found[2], len(found[0]) // 2))
 
+    def sizes(self, names: Sequence[str]) -> dict[str, int]:
+        """The sizes of those objects that are here: known without reading them."""
+        if not names:
+            return {}
+        asked = "".join(f"{name}\n" for name in names).encode()
+        out = self.git("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=asked)
+        found = (line.split(" ") for line in out.decode().splitlines())
+        return {oid: int(size) for oid, size in found if size.isdigit()}
+
     def refs(self, prefix: str) -> dict[str, Oid]:
         """All refs under a prefix."""
         out = self.git("for-each-ref", "--format=%(objectname) %(refname)", prefix)

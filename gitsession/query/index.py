@@ -13,6 +13,12 @@ from gitsession.store import records
 
 def read_all(repo: Plumbing, tip: Oid | None = None) -> Iterator[tuple[Oid, bytes]]:
     """Every note of the index, by the commit it is on."""
+    for path, data in read_paths(repo, tip):
+        yield notes.commit_of(path), data
+
+
+def read_paths(repo: Plumbing, tip: Oid | None = None) -> Iterator[tuple[str, bytes]]:
+    """Every note of the index, by where it stands."""
     tip = tip or repo.resolve(refs.INDEX)
     if tip is None:
         return
@@ -21,7 +27,7 @@ def read_all(repo: Plumbing, tip: Oid | None = None) -> Iterator[tuple[Oid, byte
     contents = repo.read_many(blob for blob, _ in found)
     for (_, path), data in zip(found, contents, strict=True):
         if data is not None:
-            yield notes.commit_of(path), data
+            yield path, data
 
 
 def _notes_in(listing: str) -> Iterator[tuple[str, str]]:

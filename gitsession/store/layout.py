@@ -6,6 +6,9 @@ import re
 
 _PER_FOLDER = 100
 _RECORD = re.compile(r"(?:\d+/)?(\d{1,9})\.json")
+_SEGMENT = re.compile(
+    r"(?:captures/(?:\d+/)?|subagents/[A-Za-z0-9._-]+/)(\d{1,9})\.jsonl\.zst", re.ASCII
+)
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 HEAD = "session.json"
@@ -49,4 +52,16 @@ def safe(name: str) -> str:
 def seq_of(path: str) -> int | None:
     """The number of the capture whose record a path (below the captures) holds."""
     found = _RECORD.fullmatch(path)
+    return int(found[1]) if found else None
+
+
+def record_seq(path: str) -> int | None:
+    """The number of the capture whose record a path of the whole tree holds."""
+    folder, _, rest = path.partition("/")
+    return seq_of(rest) if folder == CAPTURES else None
+
+
+def segment_seq(path: str) -> int | None:
+    """The number of the capture whose lines a path of the whole tree holds."""
+    found = _SEGMENT.fullmatch(path)
     return int(found[1]) if found else None

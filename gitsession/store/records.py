@@ -50,28 +50,66 @@ def decode_note(note: bytes) -> list[Record | Foreign]:
     return [decode(line) for line in note.split(b"\n") if line.strip()]
 
 
+def encode_line(line: Record | Foreign) -> bytes:
+    """A line as it is kept, without the newline."""
+    return line.raw if isinstance(line, Foreign) else encode(line)
+
+
+def encode_lines(lines: Iterable[Record | Foreign]) -> bytes:
+    """Lines in the order given, as a session keeps those of a capture."""
+    return b"".join(encode_line(line) + b"\n" for line in lines)
+
+
 def encode_note(lines: Iterable[Record | Foreign]) -> bytes:
     """A note: one line each, in an order that depends on nothing but the lines."""
     keyed = {}
     for line in lines:
-        raw = line.raw if isinstance(line, Foreign) else encode(line)
+        raw = encode_line(line)
         at = "~" if isinstance(line, Foreign) else line.captured_at
         keyed[raw] = (at, raw)
     return b"".join(raw + b"\n" for _, raw in sorted(keyed.values()))
 
 
 def merge_note(note: bytes, records: Iterable[Record]) -> bytes:
-    """A note with records added; one of the same capture and commit takes the older one's place.
+    """A note with records added."""
+    return encode_note(join([*decode_note(note), *records]))
 
-    Where a record was carried from is told by the index alone, and stays.
+
+def join(lines: Iterable[Record | Foreign]) -> list[Record | Foreign]:
+    """Lines without repetition: one record for each capture and commit, in no order.
+
+    The same whatever the order and the grouping: clones that have each other's
+    lines have the same lines.
     """
-    lines: list[Record | Foreign] = decode_note(note)
-    for record in records:
-        old = [x for x in lines if isinstance(x, Record) and _key(x) == _key(record)]
-        origin = record.rewritten_from or next((x.rewritten_from for x in old), None)
-        lines = [x for x in lines if isinstance(x, Foreign) or _key(x) != _key(record)]
-        lines.append(msgspec.structs.replace(record, rewritten_from=origin))
-    return encode_note(lines)
+    joined: dict[tuple[str, str | None], Record] = {}
+    foreign: dict[bytes, Foreign] = {}
+    for line in lines:
+        if isinstance(line, Foreign):
+            foreign[line.raw] = line
+        else:
+            other = joined.get(_key(line))
+            joined[_key(line)] = line if other is None or other == line else _meet(line, other)
+    return [*joined.values(), *foreign.values()]
+
+
+def _meet(one: Record, other: Record) -> Record:
+    """One record of two that tell of the same.
+
+    Captures only ever move up when somebody else's come before them, so the
+    higher number is the later one. Where a record was carried from is told by
+    the index alone, and stays. Otherwise the one that says more is taken: any rule
+    will do that looks at nothing but the two.
+    """
+    body = max(one, other, key=_body)
+    origins = [r.rewritten_from for r in (one, other) if r.rewritten_from]
+    return msgspec.structs.replace(
+        body, seq=max(one.seq, other.seq), rewritten_from=min(origins, default=None)
+    )
+
+
+def _body(record: Record) -> tuple[int, bytes]:
+    body = encode(msgspec.structs.replace(record, seq=0, rewritten_from=None))
+    return len(body), body
 
 
 def _key(record: Record) -> tuple[str, str | None]:

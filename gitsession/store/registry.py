@@ -7,6 +7,7 @@ reading one transcript twice, and tells the hooks whether there is work at all.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -67,6 +68,20 @@ def find(common_dir: Path, session: SessionId) -> Known | None:
 def save(common_dir: Path, known: Known) -> None:
     """Keep what is known."""
     folder.write_atomic(_path(common_dir, known.session), msgspec.json.encode(known))
+
+
+def renumber(common_dir: Path, session: SessionId, numbers: Mapping[int, int]) -> None:
+    """Captures of a session have other numbers now."""
+    known = find(common_dir, session)
+    if known is None:
+        return
+    traces = tuple(
+        msgspec.structs.replace(trace, seq=numbers.get(trace.seq, trace.seq))
+        if trace.seq is not None
+        else trace
+        for trace in known.traces
+    )
+    save(common_dir, msgspec.structs.replace(known, traces=traces))
 
 
 def drop(common_dir: Path, session: SessionId) -> None:

@@ -56,12 +56,17 @@ def open_ref(repo: Repository, ref: str) -> Stored:
     tip = repo.resolve(ref)
     if tip is None:
         return Stored(ref=ref)
+    head = read_head(repo, tip, ref)
+    return Stored(ref=ref, tip=tip, head=head, seqs=tuple(sorted(_seqs(repo, tip))))
+
+
+def read_head(repo: Repository, tip: Oid, ref: str = "") -> Head:
+    """What `session.json` says; raises Unreadable."""
     data = repo.read(f"{tip}:{layout.HEAD}")
     try:
-        head = _head.decode(data or b"")
-    except msgspec.DecodeError as error:
-        raise Unreadable(f"{ref} holds no readable session: {error}") from None
-    return Stored(ref=ref, tip=tip, head=head, seqs=tuple(sorted(_seqs(repo, tip))))
+        return _head.decode(data or b"")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Unreadable(f"{ref or tip} holds no readable session: {error}") from None
 
 
 def open_session(repo: Repository, session: SessionId) -> Stored:

@@ -137,12 +137,22 @@ def test_the_same_capture_on_another_commit_is_another_record() -> None:
     assert len(records.decode_note(note)) == 2
 
 
-def test_a_record_written_again_takes_the_older_ones_place() -> None:
-    note = records.merge_note(b"", [record(commit=OLD)])
-    note = records.merge_note(note, [record(commit=OLD, summary="told")])
-    (found,) = records.decode_note(note)
-    assert isinstance(found, Record)
-    assert found.summary == "told"
+def test_of_two_records_of_the_same_the_one_that_says_more_is_kept() -> None:
+    less, more = record(commit=OLD, seq=3), record(commit=OLD, summary="told")
+    for first, second in ((less, more), (more, less)):
+        note = records.merge_note(records.merge_note(b"", [first]), [second])
+        (found,) = records.decode_note(note)
+        assert isinstance(found, Record)
+        assert (found.summary, found.seq) == ("told", 3)
+
+
+def test_where_a_record_was_carried_from_stays() -> None:
+    plain = record(commit=NEW)
+    carried = records.carry(record(commit=OLD), old=OLD, new=NEW)
+    for order in ([plain, carried], [carried, plain]):
+        (found,) = records.join(order)
+        assert isinstance(found, Record)
+        assert found.rewritten_from == OLD
 
 
 groups = st.lists(strategies.plain_records, max_size=3)
@@ -154,16 +164,23 @@ def test_merging_twice_changes_nothing(note: bytes, group: list[Record]) -> None
     assert records.merge_note(once, group) == once
 
 
-@given(st.data())
-def test_merging_in_any_order_gives_the_same_note(data: st.DataObject) -> None:
-    every = data.draw(
-        st.lists(strategies.plain_records, max_size=6, unique_by=lambda r: (r.id, r.commit))
-    )
-    order = data.draw(st.permutations(every))
-    cut = data.draw(st.integers(0, len(order)))
-    whole = records.merge_note(b"", every)
-    assert records.merge_note(records.merge_note(b"", order[:cut]), order[cut:]) == whole
-    assert records.merge_note(records.merge_note(b"", order[cut:]), order[:cut]) == whole
+any_lines = st.lists(
+    strategies.plain_records | st.sampled_from([Foreign(raw=b"x"), Foreign(raw=b"{}")]), max_size=6
+)
+
+
+@given(any_lines, any_lines, any_lines)
+def test_joining_is_commutative_associative_and_idempotent(
+    one: list[Record | Foreign], two: list[Record | Foreign], three: list[Record | Foreign]
+) -> None:
+    whole = records.encode_note(records.join([*one, *two, *three]))
+    for lines in (
+        [*records.join([*one, *two]), *three],
+        [*one, *records.join([*two, *three])],
+        [*three, *two, *one],
+        [*records.join([*one, *two, *three]), *two],
+    ):
+        assert records.encode_note(records.join(lines)) == whole
 
 
 @given(groups, groups)

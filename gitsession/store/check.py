@@ -1,0 +1,50 @@
+"""Whether a tree is one that a session, or an archive of them, may have. Pure.
+
+A remote may hold anything. What a ref of ours leads to was looked at here: plain
+files of known shape, no links, no folders that lead out, nothing beyond measure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gitsession.git.repository import Listed
+from gitsession.store import layout
+
+MAX_FILES = 200_000
+MAX_BLOB = 1 << 30
+"""No compressed part is larger."""
+MAX_RECORD = 16 << 20
+_MAX_PATH = 400
+_MAX_DEPTH = 4
+_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
+
+
+def problems_of_tree(files: Sequence[Listed]) -> Iterator[str]:
+    """What is wrong with the files of a session."""
+    if len(files) > MAX_FILES:
+        yield f"it has more than {MAX_FILES} files"
+        return
+    for file in files:
+        yield from _problems_of_file(file)
+    if not any(file.path == layout.HEAD for file in files):
+        yield f"it has no {layout.HEAD}"
+
+
+def _problems_of_file(file: Listed) -> Iterator[str]:
+    parts = file.path.split("/")
+    if (
+        len(file.path) > _MAX_PATH
+        or len(parts) > _MAX_DEPTH
+        or not all(map(_PART.fullmatch, parts))
+    ):
+        yield f"it has a file with an odd name: {file.path[:80]!r}"
+    elif file.mode != "100644":
+        yield f"'{file.path}' is no plain file"
+    elif file.size is not None and file.size > _most(file.path):
+        yield f"'{file.path}' has {file.size} bytes"
+
+
+def _most(path: str) -> int:
+    return MAX_BLOB if path.endswith(".zst") else MAX_RECORD
