@@ -35,6 +35,29 @@ def test_lines_are_the_bytes_again(parts: list[bytes]) -> None:
     assert all(line.endswith(b"\n") for line in lines[:-1])
 
 
+@pytest.mark.parametrize("size", [0, 1, codec.SMALL - 1, codec.SMALL, codec.SMALL + 1])
+@pytest.mark.parametrize("step", [1000, codec.SMALL, 4 * codec.SMALL])
+def test_what_is_held_and_what_is_passed_on_come_back(size: int, step: int) -> None:
+    data = bytes(number % 251 for number in range(size))
+    out = io.BytesIO()
+    with codec.writer(out) as packed:
+        for at in range(0, size, step):
+            packed.write(data[at : at + step])
+    assert codec.unpack(out.getvalue()) == data
+    known = zstandard.frame_content_size(out.getvalue())
+    assert known == (size if size <= codec.SMALL else -1)
+
+
+@pytest.mark.parametrize("size", [10, 2 * codec.SMALL])
+def test_what_was_cut_short_does_not_look_whole(size: int) -> None:
+    out = io.BytesIO()
+    with pytest.raises(KeyError), codec.writer(out) as packed:
+        packed.write(b"x" * size)
+        raise KeyError
+    with pytest.raises(Unreadable):
+        codec.unpack(out.getvalue())
+
+
 def test_lines_across_pieces_are_whole() -> None:
     line = b"x" * 700_000 + b"\n"
     data = line * 5 + b"y" * 3_000_000 + b"\nlast"
