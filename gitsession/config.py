@@ -25,10 +25,18 @@ class Settings(Frozen, frozen=True, kw_only=True):
     redact_file: str = ".gitsession-redact"
     pending_days: int = 30
     """How long what an ended session wrote can still tie it to a commit."""
+    archive_days: int = 90
+    """How old a session's last capture is when `gc` folds it into an archive."""
     author: Author = Author()
     sign: bool = False
     """The user signs commits (`commit.gpgSign`): ours are signed as well."""
     installed: str = ""
+    snapshot: bool = True
+    """The work tree is kept at the start and the end of each turn."""
+    snapshot_keep: int = 30
+    """How many days the snapshots of a session stay after its last one."""
+    snapshot_max_file: int = 100 << 20
+    """Bytes up to which an untracked file is in a snapshot."""
     push_snapshots: bool = False
     remotes: tuple[str, ...] = ()
     """The names of the repository's remotes, in the order of its configuration."""
@@ -69,9 +77,13 @@ def parse(listing: bytes, env: Mapping[str, str]) -> Settings:
         redact_allow=every("redactAllow"),
         redact_file=last("redactFile", ".gitsession-redact"),
         pending_days=_size("pendingDays", last("pendingDays", "30")),
+        archive_days=_size("archiveDays", last("archiveDays", "90")),
         author=_author(values, env),
         sign=_flag("commit.gpgSign", values.get("commit.gpgsign", ["false"])[-1]),
         installed=last("installed", ""),
+        snapshot=_flag("session.snapshot", last("snapshot", "true")),
+        snapshot_keep=_size("snapshotKeep", last("snapshotKeep", "30")),
+        snapshot_max_file=_size("snapshotMaxFile", last("snapshotMaxFile", "100m")),
         push_snapshots=_flag("session.pushSnapshots", last("pushSnapshots", "false")),
         remotes=tuple(dict.fromkeys(_remotes(values))),
         mirrors=tuple(name for name in _remotes(values) if _is_mirror(values, name)),

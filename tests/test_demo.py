@@ -20,7 +20,11 @@ def test_the_demo_shows_the_main_job() -> None:
     for prompt in ("plain commit", "add and commit", "files please"):
         assert f" {prompt}\n" in log
     assert " files please\n" in show
+    show, _, shared = show.partition("$ git clone")
     assert "+line 2" in show
+    assert "fetched" in shared
+    assert "files please" in shared
+    assert "\n n.txt | " in shared
 
 
 def test_the_demo_touches_nothing_of_the_user(tmp_path: Path) -> None:

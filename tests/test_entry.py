@@ -96,9 +96,9 @@ def test_no_command_is_a_usage_error_that_shows_the_help(
 
 
 def test_an_unknown_verb_is_told_with_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
-    assert entry.main(["shwo"]) == 2
+    assert entry.main(["shoow"]) == 2
     assert capsys.readouterr().err == (
-        "error: 'shwo' is not a git session command\nhint: did you mean 'show'?\n"
+        "error: 'shoow' is not a git session command\nhint: did you mean 'show'?\n"
     )
 
 

@@ -158,6 +158,15 @@ def main() -> None:
         stage.type("git session log")
         stage.type("git session show HEAD")
         stage.type("git session show --stat HEAD~1")
+        say("\nShared by nothing but push and fetch. A teammate's clone:")
+        stage.quietly("git", "init", "-q", "--bare", "-b", "main", "../hub.git")
+        stage.quietly("git", "remote", "add", "origin", "../hub.git")
+        stage.type("git push -q origin main && git session push")
+        stage.type("git clone -q ../hub.git ../teammate")
+        stage.repo = stage.repo.with_name("teammate")
+        stage.type("git session fetch")
+        stage.type("git session log --oneline")
+        stage.type("git session show --stat HEAD")
 
 
 if __name__ == "__main__":

@@ -42,8 +42,14 @@ class Page:
 SETTINGS = {
     "session.enabled": "false: nothing is captured and nothing is written. Default: true.",
     "session.autoPush": "false: sessions stay in this repository. Default: true.",
-    "session.remote": "The remote that sessions go to. Default: that of the current branch, "
-    "or the only one.",
+    "session.remote": "The remote, path or URL that sessions go to. Default: `origin`, or the only "
+    "remote.",
+    "session.pushSnapshots": "true: snapshots of the work tree are pushed as well. Default: false.",
+    "session.snapshot": "false: the work tree isn't kept at each turn. Default: true.",
+    "session.snapshotKeep": "How many days a session's snapshots stay after its last one. Default: "
+    "30.",
+    "session.snapshotMaxFile": "An untracked file above this size is left out of snapshots. "
+    "Default: 100m.",
     "session.warnSize": "A capture above this size is kept, and warned about. Default: 10m.",
     "session.redactRule": "A further kind of secret, as `name regex` (RE2; the first group, if "
     "there is one, is the secret); may be given many times.",
@@ -52,6 +58,8 @@ SETTINGS = {
     "`allow regex`, and comments after `#`. Default: `.gitsession-redact`.",
     "session.pendingDays": "How many days the work of an ended session can still tie it to a "
     "commit made by hand. Default: 30.",
+    "session.archiveDays": "How many days after its last capture `git session gc` folds a session "
+    "into an archive. Default: 90.",
     "session.installed": "What `git session init` installed here; not for editing.",
 }
 ENVIRONMENT = {

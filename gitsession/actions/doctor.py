@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Literal
 
 from gitsession import config
-from gitsession.actions import githooks, install, site
+from gitsession.actions import following, githooks, install, site
 from gitsession.actions.site import Site, ask
 from gitsession.errors import SessionError
 from gitsession.git import refs
 from gitsession.git.run import run
 from gitsession.model import Frozen
-from gitsession.store import folder, spool
+from gitsession.store import folder, outbox, spool
+from gitsession.sync.remote import find_remote
 
 OLDEST_GIT = (2, 34)
 STUCK_AFTER = 3600
@@ -107,11 +108,29 @@ def _check_settings(here: Site) -> Iterator[Finding]:
     except SessionError as error:
         yield _error(error.message, error.hint or "")
         return
+    yield from _check_remote(here, settings)
     if not settings.enabled:
         yield _warning(
             "session.enabled is false (or GIT_SESSION_DISABLE is set): nothing is captured",
             "git config session.enabled true",
         )
+
+
+def _check_remote(here: Site, settings: config.Settings) -> Iterator[Finding]:
+    """Whether sessions go where they should, and those of others come along."""
+    if find_remote(settings) is None and settings.remotes:
+        several = ", ".join(settings.remotes)
+        yield _warning(
+            f"none of the remotes is the one of the sessions ({several}): nothing is sent",
+            "git config session.remote NAME",
+        )
+    for warning in following.warnings(settings):
+        yield _warning(warning)
+    if settings.installed and not following.is_followed(here, settings):
+        yield _warning("'git fetch' doesn't bring the index of the others along", install.AGAIN)
+    failed = outbox.attempts(here.common)
+    if failed.failures:
+        yield _warning(f"the last push of sessions failed: {failed.reason}", "git session sync")
 
 
 def _check_notes(here: Site) -> Iterator[Finding]:

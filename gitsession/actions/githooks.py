@@ -26,6 +26,8 @@ PARTS = ("spool.sh", "event.sh", "agent")
 KEY = "core.hooksPath"
 
 _TELL = "tell.sh"
+_STARTING = (_TELL, "send.sh")
+"""The parts that start our program."""
 _FORWARDED = (
     "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit",
     "prepare-commit-msg", "commit-msg", "pre-rebase", "post-checkout", "pre-auto-gc",
@@ -100,7 +102,7 @@ def remove(site: Site, originals: Originals) -> list[str]:
     for folder in dict.fromkeys((site.common / "hooks", find_place(site, originals).folder)):
         if folder != site.ours:
             done += [f"took out {n}" for n in HOOKS if hookfile.leave_place(folder / n)]
-    for path in (site.ours / name for name in (*_ALL, *PARTS, _TELL)):
+    for path in (site.ours / name for name in (*_ALL, *PARTS, *_STARTING)):
         if path.name not in _ALL or hookfile.is_ours(path):
             path.unlink(missing_ok=True)
     others = sorted(path.name for path in site.ours.glob(f"*{BEFORE}*"))
@@ -147,7 +149,8 @@ def executable() -> str | None:
 
 
 def _parts(program: str | None) -> Iterator[tuple[str, bytes]]:
-    yield _TELL, hookfile.telling(program)
+    for name in _STARTING:
+        yield name, hookfile.starting(name, program)
     for name in PARTS:
         yield name, hookfile.shipped(name)
 

@@ -33,9 +33,9 @@ def forwarder(name: str, previous: str | None, *, plain: bool) -> bytes:
     return text if previous is None else _assign(text, "chain", quote(previous) + b"/$hook")
 
 
-def telling(program: str | None) -> bytes:
-    """The part that starts the worker, by its absolute path: a GUI's PATH may be short."""
-    text = shipped("tell.sh")
+def starting(name: str, program: str | None) -> bytes:
+    """A part that starts our program, by its absolute path: a GUI's PATH may be short."""
+    text = shipped(name)
     return _assign(text, "bin", quote(program)) if program else text
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from gitsession import agents, config
-from gitsession.actions import agenthooks, githooks, site
+from gitsession.actions import agenthooks, following, githooks, site
 from gitsession.actions.originals import Originals, read_file
 from gitsession.actions.site import Site, get_config
 from gitsession.errors import Unreadable
@@ -18,13 +17,13 @@ from gitsession.git import refs
 from gitsession.git.run import run
 from gitsession.model import Frozen
 from gitsession.store import folder, spool
+from gitsession.sync.answers import hide_password
+from gitsession.sync.remote import find_remote
 
 FORMAT = "1"
 INSTALLED = "session.installed"
 AUTO_PUSH = "session.autoPush"
 AGAIN = "git session init"
-
-_SECRET = re.compile(r"(?<=://)[^/@]*@")
 
 
 class Report(Frozen, frozen=True, kw_only=True):
@@ -63,6 +62,7 @@ def install(repo_path: Path, *, shared: bool, agent: str, push: bool) -> Report:
         done += _ignore(here, originals, settings, notes)
     originals.update(agents=tuple(sorted({*originals.state.agents, agent})))
     done += _configure(here, originals, push=push)
+    done += following.follow(here, originals)
     return Report(done=tuple(done), notes=(*notes, *_sends(here)))
 
 
@@ -106,7 +106,9 @@ def mend(repo_path: Path) -> list[str]:
     here = site.find(repo_path)
     if get_config(here, INSTALLED, "--local") is None:
         return []
-    return githooks.install(here, Originals(here.ours), githooks.find_program(here))
+    originals = Originals(here.ours)
+    done = githooks.install(here, originals, githooks.find_program(here))
+    return done + following.follow(here, originals)
 
 
 # -- the agent's settings -----------------------------------------------------------------
@@ -209,6 +211,7 @@ def _unset(here: Site, originals: Originals) -> list[str]:
         return []
     if not originals.give_back(here.config):
         _set(here, originals, INSTALLED, None)
+        following.leave(here, originals)
         if originals.state.kept_local and get_config(here, AUTO_PUSH, "--local") == "false":
             _set(here, originals, AUTO_PUSH, None)
     return [f"took our settings out of {here.config}"]
@@ -228,20 +231,24 @@ def _sends(here: Site) -> Iterator[str]:
     settings = config.load(here.where)
     if not settings.enabled:
         yield "session.enabled is false (or GIT_SESSION_DISABLE is set): nothing is captured"
+    yield from following.warnings(settings)
     if not settings.auto_push:
         yield f"nothing is sent anywhere: {AUTO_PUSH} is false"
         return
-    remotes = os.fsdecode(run(["remote"], cwd=here.where)).split()
-    remote = settings.remote or ("origin" if "origin" in remotes else "".join(remotes[:1]))
-    if not remote:
+    remote = find_remote(settings)
+    if remote is None and settings.remotes:
+        yield (
+            "nothing is sent: `git config session.remote NAME` says which remote gets the sessions"
+        )
+        return
+    if remote is None:
         yield "there is no remote: captures stay in this repository until there is one"
         return
-    url = run(["remote", "get-url", "--", remote], cwd=here.where, check=False)
-    place = _SECRET.sub("", site.text(url)) or remote
+    url = run(["remote", "get-url", "--", remote.name], cwd=here.where, check=False)
+    place = hide_password(site.text(url) or remote.name)
     yield (
-        "nothing is sent yet: this version doesn't push by itself. One that does will push "
-        f"captures, redacted, and their index to {remote} ({place}), unless "
-        f"'git config {AUTO_PUSH} false' keeps them here"
+        f"`git push` will send the captures, redacted, and their index to {remote.name} ({place}): "
+        f"whoever can read it can read them; 'git config {AUTO_PUSH} false' keeps them here"
     )
 
 

@@ -15,6 +15,7 @@ from gitsession.ids import CaptureId, Oid
 from gitsession.model import Author, Frozen, Kind, Record, Status
 from gitsession.query.index import find_foreign, find_records
 from gitsession.render.log import LogEntry
+from gitsession.sync.lately import take_in
 
 _FORMAT = "%H%x00%h%x00%an%x00%ae%x00%aI%x00%D%x00%s"
 _OURS = ("refs/sessions/*", "refs/notes/*", "refs/snapshots/*", "refs/session-remotes/*")
@@ -65,6 +66,7 @@ class Wanted(Frozen, frozen=True, kw_only=True):
 def log(path: Path, wanted: Wanted) -> Iterator[LogEntry]:
     """The entries, newest first."""
     with discover(path) as repo:
+        take_in(repo)
         yield from _limited(_entries(repo, wanted), wanted.count)
 
 

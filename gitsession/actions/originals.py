@@ -44,6 +44,8 @@ class State(Frozen, frozen=True, kw_only=True):
     """The lines that we added to info/exclude."""
     kept_local: bool = False
     """Whether session.autoPush=false is ours."""
+    followed: tuple[str, ...] = ()
+    """The remotes whose refspecs have one of ours."""
     made: tuple[str, ...] = ()
     """The folders that were not there."""
     files: dict[str, Touched] = {}

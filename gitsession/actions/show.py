@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from gitsession.actions import stories
-from gitsession.errors import SessionError, Unreadable
+from gitsession.errors import NotFound, SessionError, Unreadable
 from gitsession.git.plumbing import Plumbing, discover
 from gitsession.git.repository import Commit
 from gitsession.ids import Oid
@@ -17,12 +17,15 @@ from gitsession.query.names import Target, get_target
 from gitsession.render.log import describe_foreign
 from gitsession.render.timeline import Story, TurnRow, turn_rows
 from gitsession.store import folder, sessions, spool
+from gitsession.sync import content
+from gitsession.sync.lately import take_in
 
 
 def show(path: Path, name: str, *, turn: int | None = None) -> list[Story]:
     """The stories that a name stands for, a story for each session."""
     with discover(path) as repo:
-        target = get_target(repo, name)
+        take_in(repo)
+        target = _find(repo, name)
         found = _stories(repo, target)
         root = str(repo.work_tree or "")
         wanted = turn if turn is not None else target.turn
@@ -35,10 +38,25 @@ def _stories(repo: Plumbing, target: Target) -> list[Story]:
     if target.session is not None:
         return [stories.of_session(repo, target.session)]
     if target.task:
+        content.bring(repo, target.task)
         return stories.of_records(repo, target.task)
     assert target.commit is not None
     commit = repo.get_commit(target.commit)
-    return stories.of_commit(repo, commit, get_records(repo, commit))
+    found = get_records(repo, commit)
+    content.bring(repo, found)
+    return stories.of_commit(repo, commit, found)
+
+
+def _find(repo: Plumbing, name: str) -> Target:
+    """What a name stands for: a session that only the index knows is fetched."""
+    try:
+        return get_target(repo, name)
+    except NotFound:
+        known = content.in_index(repo, name.partition("@")[0])
+        if not known:
+            raise
+    content.bring(repo, known)
+    return get_target(repo, name)
 
 
 def get_records(repo: Plumbing, commit: Commit) -> list[Record]:
@@ -65,19 +83,33 @@ def _hint(repo: Plumbing, commit: Oid) -> str:
 def raw(path: Path, name: str) -> Iterator[bytes]:
     """The agent's own lines: of a session all of them, of a commit its captures'."""
     with discover(path) as repo:
-        target = get_target(repo, name)
+        take_in(repo)
+        target = _find(repo, name)
         if target.session is not None:
             yield from stories.raw_lines(repo, target.session, target.session.seqs)
             return
         found = target.task or get_records(repo, repo.get_commit(str(target.commit)))
+        content.bring(repo, found)
         for record in found:
             stored = sessions.open_session(repo, record.session)
-            yield from stories.raw_lines(repo, stored, [record.seq])
+            yield from stories.raw_lines(repo, stored, stories.seqs_of(repo, stored, [record]))
 
 
 def turns(path: Path, name: str, now: datetime) -> list[TurnRow]:
     """The turns of a session, with what each changed and the commits it led to."""
     with discover(path) as repo:
-        stored = sessions.get_session(repo, name)
+        take_in(repo)
+        stored = _get_session(repo, name)
         story = stories.of_session(repo, stored)
         return turn_rows(story.turns, stories.commits_by_turn(repo, stored), now)
+
+
+def _get_session(repo: Plumbing, name: str) -> sessions.Stored:
+    try:
+        return sessions.get_session(repo, name)
+    except NotFound:
+        known = content.in_index(repo, name)
+        if not known:
+            raise
+    content.bring(repo, known)
+    return sessions.get_session(repo, name)

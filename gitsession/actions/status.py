@@ -6,8 +6,9 @@ import time
 from pathlib import Path
 
 from gitsession import agents, config
+from gitsession.actions.sync import Outlook, outlook_of
 from gitsession.capture import events
-from gitsession.git.plumbing import discover
+from gitsession.git.plumbing import Plumbing, discover
 from gitsession.ids import SessionId
 from gitsession.model import Frozen
 from gitsession.store import folder, journal, registry, spool
@@ -40,14 +41,18 @@ class Status(Frozen, frozen=True, kw_only=True):
     enabled: bool
     sessions: tuple[Active, ...]
     waiting: tuple[Waits, ...]
+    sharing: Outlook
     last_error: str
 
 
 def status(path: Path) -> Status:
     """Look, and change nothing."""
-    repo = discover(path)
+    with discover(path) as repo:
+        return _look(repo, time.time())
+
+
+def _look(repo: Plumbing, now: float) -> Status:
     settings = config.load(repo.common_dir)
-    now = time.time()
     return Status(
         installed=bool(settings.installed),
         enabled=settings.enabled,
@@ -56,6 +61,7 @@ def status(path: Path) -> Status:
             Waits(event=f"{e.event} {e.word}".strip(), head=e.head, age=now - e.at)
             for e in spool.read(folder.spool(repo.common_dir))
         ),
+        sharing=outlook_of(repo, settings),
         last_error=journal.last(repo.common_dir) or "",
     )
 

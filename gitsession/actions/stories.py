@@ -13,7 +13,7 @@ from gitsession.git.plumbing import Plumbing
 from gitsession.git.repository import Commit
 from gitsession.ids import Oid, SessionId
 from gitsession.model import Record, Turn
-from gitsession.render.timeline import Story
+from gitsession.render.timeline import Story, find_root
 from gitsession.store import sessions
 
 
@@ -26,7 +26,7 @@ def of_commit(repo: Plumbing, commit: Commit, found: Sequence[Record]) -> list[S
     for session, group in by_session.items():
         stored = sessions.open_session(repo, session)
         group.sort(key=lambda r: r.seq)
-        story = _story(stored, group, read_turns(repo, stored, [r.seq for r in group]))
+        story = _story(stored, group, read_turns(repo, stored, seqs_of(repo, stored, group)))
         stories.append(
             msgspec.structs.replace(
                 story, commit=commit.oid, subject=commit.subject, date=commit.author.date
@@ -50,8 +50,21 @@ def of_records(repo: Plumbing, found: Iterable[Record]) -> list[Story]:
     for session, group in itertools.groupby(ordered, key=lambda r: r.session):
         stored = sessions.open_session(repo, session)
         records = list(group)
-        stories.append(_story(stored, records, read_turns(repo, stored, [r.seq for r in records])))
+        turns = read_turns(repo, stored, seqs_of(repo, stored, records))
+        stories.append(_story(stored, records, turns))
     return stories
+
+
+def seqs_of(repo: Plumbing, stored: sessions.Stored, found: Sequence[Record]) -> list[int]:
+    """Where a session has these captures; raises when it doesn't have one."""
+    places = [sessions.find_seq(repo, stored, record) for record in found]
+    for record, place in zip(found, places, strict=True):
+        if place is None:
+            raise Unreadable(
+                f"capture {record.seq} of session {record.session} is not here",
+                hint="`git session fetch` brings it from the remote that has it",
+            )
+    return sorted({place for place in places if place is not None})
 
 
 def _story(stored: sessions.Stored, found: Sequence[Record], turns: Sequence[Turn]) -> Story:
@@ -129,8 +142,8 @@ def raw_lines(repo: Plumbing, stored: sessions.Stored, seqs: Iterable[int]) -> I
 
 
 def rooted(story: Story, root: str) -> Story:
-    """A story whose paths are shown relative to a work tree."""
-    return msgspec.structs.replace(story, root=root)
+    """A story whose paths are shown relative to the work tree, on whatever machine that was."""
+    return msgspec.structs.replace(story, root=find_root(story, root))
 
 
 def commits_by_turn(repo: Plumbing, stored: sessions.Stored) -> dict[int, list[Oid]]:

@@ -8,21 +8,26 @@ from pathlib import Path
 from gitsession import config
 from gitsession.capture.pipeline import Pipeline
 from gitsession.capture.redact import Redactor
-from gitsession.capture.rules import ruleset_from
+from gitsession.capture.rules import RuleSet, ruleset_from
 from gitsession.capture.worker import Worker
 from gitsession.config import Settings
 from gitsession.errors import SessionError
 from gitsession.git.plumbing import Plumbing
-from gitsession.store import folder, journal
+from gitsession.store import folder, journal, outbox
 
 
 def redactor_of(settings: Settings, top: Path | None) -> Redactor:
+    """What applies the rules that hold in a work tree."""
+    return Redactor(rules_of(settings, top))
+
+
+def rules_of(settings: Settings, top: Path | None) -> RuleSet:
     """The rules of redaction that hold in a work tree."""
     text = None
     file = (top / settings.redact_file) if top else None
     if file is not None and file.is_file():
         text = file.read_text("utf-8", "replace")
-    return Redactor(ruleset_from(settings.redact_rules, settings.redact_allow, text))
+    return ruleset_from(settings.redact_rules, settings.redact_allow, text)
 
 
 def pipeline_of(repo: Plumbing, settings: Settings | None = None) -> Pipeline:
@@ -52,7 +57,12 @@ def run_worker(common_dir: Path) -> bool:
         (folder.home(common_dir) / "enabled").unlink(missing_ok=True)
         return False
     try:
-        return make_worker(common_dir, final=False, settings=settings).run()
+        done = make_worker(common_dir, final=False, settings=settings).run()
+        if outbox.is_marked(common_dir):
+            from gitsession.actions.publish import publish
+
+            publish(common_dir)
+        return done
     except SessionError as error:
         # Nobody reads what a hook's child prints.
         journal.note(common_dir, f"worker: {error.message}")

@@ -8,7 +8,7 @@ again and the lines that are stored already are told by their uuid.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 
 from gitsession.agents.base import Adapter
@@ -16,7 +16,8 @@ from gitsession.capture import reader
 from gitsession.git.repository import Repository
 from gitsession.ids import SessionId
 from gitsession.model import Frozen, Parent, Record
-from gitsession.store import registry, sessions
+from gitsession.store import contents, registry, sessions, tombstones
+from gitsession.store.tombstones import Forgotten
 
 _HEAD_LINES = 400
 _TAIL_LINES = 2000
@@ -40,7 +41,8 @@ def find_delta(repo: Repository, adapter: Adapter, stored: sessions.Stored, sour
         return _inherited(repo, adapter, source)
     if _continues(adapter, source, last):
         return Delta(start=last.offset)
-    return _again(adapter, source, stored_uuids(repo, adapter, stored))
+    kept = stored_uuids(repo, adapter, stored)
+    return _again(adapter, source, kept | _forgotten_uuids(repo, adapter, stored, source, kept))
 
 
 def _continues(adapter: Adapter, source: Path, last: Record) -> bool:
@@ -65,6 +67,26 @@ def _again(adapter: Adapter, source: Path, known: set[str]) -> Delta:
     return Delta(skip=frozenset(known), plain_from=plain_from)
 
 
+def _forgotten_uuids(
+    repo: Repository, adapter: Adapter, stored: sessions.Stored, source: Path, kept: set[str]
+) -> set[str]:
+    """The lines in a file that were captured and forgotten: of their uuids two are kept."""
+    if stored.head is None or tombstones.of_session(repo, stored.head.session) == Forgotten():
+        return set()
+    found = (sessions.find_record(repo, stored, seq) for seq in stored.seqs)
+    gone = [(r.first, r.last) for r in found if r and contents.FORGOTTEN in r.redactions]
+    end = reader.last_newline(source)
+    every = [adapter.parse_line(raw).uuid or "" for _, raw in reader.lines(source, 0, end)]
+    known: set[str] = set()
+    for first, last in gone:
+        if last in every:
+            # Captures follow each other: what comes before was captured too.
+            known.update(every[: every.index(last) + 1])
+        elif first in every:
+            known.update(takewhile(lambda uuid: uuid not in kept, every[every.index(first) :]))
+    return known - {""}
+
+
 def _inherited(repo: Repository, adapter: Adapter, source: Path) -> Delta:
     """A new session from its first line; a fork's after what it has from its parent."""
     end = reader.last_newline(source)
@@ -73,12 +95,14 @@ def _inherited(repo: Repository, adapter: Adapter, source: Path) -> Delta:
     if parent is None:
         return Delta()
     known = _lines_of(repo, adapter, parent.session)
+    # What was forgotten there isn't kept here instead: the line says where it is from.
+    partly = tombstones.of_session(repo, parent.session) != Forgotten()
     start, turn = 0, 0
     prompts = 0
     for offset, raw in reader.lines(source, 0, end):
         line = adapter.parse_line(raw)
         prompts += line.prompt is not None
-        if line.uuid and line.uuid in known:
+        if line.uuid and (line.uuid in known or (partly and line.inherits == parent.session)):
             start, turn = offset, prompts
         elif line.uuid:
             break

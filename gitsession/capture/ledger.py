@@ -14,7 +14,7 @@ from gitsession.git.plumbing import Plumbing
 from gitsession.git.repository import Put, Update
 from gitsession.ids import Oid, SessionId
 from gitsession.model import Evidence, Foreign, Frozen, Record
-from gitsession.store import layout, records, sessions
+from gitsession.store import layout, outbox, records, sessions
 
 _TRIES = 8
 
@@ -39,6 +39,7 @@ class Ledger:
         """Move the session's ref, and the index in the same breath when nobody else does."""
         tip = self.repo.resolve(refs.INDEX)
         also = self._plan_index(tip, [record])
+        self._will_write()
         try:
             self.repo.apply([update, *also], self.settings.author)
         except Moved:
@@ -46,6 +47,11 @@ class Ledger:
             if mine == update.old or not self._holds(update.ref, record):
                 raise
             self.ensure_indexed([record])
+
+    def _will_write(self) -> None:
+        """Let whoever pushes know, before there is something: then it can't be missed."""
+        if self.settings.auto_push:
+            outbox.mark(self.repo.common_dir)
 
     def _holds(self, ref: str, record: Record) -> bool:
         stored = sessions.open_ref(self.repo, ref)
@@ -78,6 +84,7 @@ class Ledger:
             updates = self._plan_index(self.repo.resolve(refs.INDEX), found)
             if not updates:
                 return
+            self._will_write()
             try:
                 self.repo.apply(updates, self.settings.author)
                 return
@@ -100,6 +107,7 @@ class Ledger:
             put = Put(path=layout.record(seq), data=records.encode_lines([*lines, tied]))
             message = f"Capture {seq} also belongs to {str(tie.commit)[:12]}\n"
             try:
+                stored = sessions.unfold(self.repo, stored, self.settings.author)
                 self.enter(
                     Update(ref=stored.ref, old=stored.tip, message=message, puts=(put,)), tied
                 )

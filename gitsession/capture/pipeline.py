@@ -36,7 +36,7 @@ from gitsession.model import (
     Record,
     Status,
 )
-from gitsession.store import folder, journal, layout, records, sessions
+from gitsession.store import folder, journal, layout, records, sessions, tombstones
 
 if TYPE_CHECKING:
     from gitsession.capture.redact import Redactor
@@ -90,6 +90,8 @@ class Pipeline:
 
     def _take(self, order: Order) -> Record | None:
         adapter = agents.get(order.agent)
+        if order.session in tombstones.of_session(self.repo, order.session).sessions:
+            return None
         stored = sessions.open_session(self.repo, order.session)
         delta = find_delta(self.repo, adapter, stored, Path(order.source))
         sides = self._new_sides(adapter, stored, order)
@@ -209,6 +211,7 @@ class Pipeline:
         ]
         if "main" not in parts:
             puts.append(Put(path=layout.segment(seq), data=main.file))
+        stored = sessions.unfold(self.repo, stored, self.settings.author)
         update = Update(ref=stored.ref, old=stored.tip, message=story(record), puts=tuple(puts))
         self.ledger.enter(update, record)
         if record.raw_size > self.settings.warn_size:

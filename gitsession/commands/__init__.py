@@ -24,7 +24,7 @@ class Verb(NamedTuple):
     """The module in this package that defines it."""
 
 
-GROUPS = ("set up", "look", "keep")
+GROUPS = ("set up", "look", "keep", "share")
 INTERNAL = "internal"
 
 VERBS = {
@@ -40,6 +40,18 @@ VERBS = {
     "import": Verb("capture the sessions the agent already has on disk", "keep", "import_"),
     "redact": Verb("show what redaction would find in a file", "keep", "redact"),
     "reindex": Verb("rebuild the index from the session refs", "keep", "reindex"),
+    "verify": Verb(
+        "check captures against their records, the index and signatures", "keep", "verify"
+    ),
+    "forget": Verb("take a session, or a secret in one, out of every place", "keep", "forget"),
+    "gc": Verb("fold old sessions into archives and pack what lies loose", "keep", "gc"),
+    "sync": Verb("fetch the sessions of others and push those of this clone", "share", "sync"),
+    "fetch": Verb("fetch the index, and the sessions that are named", "share", "fetch"),
+    "push": Verb("push what the remote doesn't have", "share", "push"),
+    "export": Verb("write sessions to a bundle, to hand over without a network", "share", "export"),
+    "receive": Verb(
+        "check what is pushed; a server's pre-receive hook calls it", INTERNAL, "receive"
+    ),
     "worker": Verb("take captures from the spool; the hooks start it", INTERNAL, "worker"),
 }
 

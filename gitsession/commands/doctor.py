@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import msgspec
 
 from gitsession.actions.doctor import examine
+from gitsession.commands import screen
 from gitsession.errors import Exit
 
 
@@ -20,7 +20,7 @@ def command(as_json: bool) -> None:
     """
     found = examine(Path.cwd())
     if as_json:
-        click.echo(msgspec.json.encode(found))
+        screen.say_json(found, line=True)
     for finding in () if as_json else found:
         click.echo(f"{finding.level:7}  {finding.what}")
         if finding.mend:

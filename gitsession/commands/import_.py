@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,10 +20,17 @@ def command(paths: tuple[Path, ...]) -> None:
     """Capture the sessions the agent already has on disk for this repository.
 
     Each is cut at the commits that its own tool results name, and tied to them.
-    PATH names transcripts, or folders of them. Doing it again changes nothing.
+    PATH names transcripts, or folders of them; or bundles that `git session
+    export` wrote, whose sessions are merged. Doing it again changes nothing.
     """
+    from gitsession.actions.bundle import is_bundle
     from gitsession.actions.import_sessions import import_sessions
 
+    bundles = [path for path in paths if is_bundle(path)]
+    _take(bundles)
+    paths = tuple(path for path in paths if path not in bundles)
+    if bundles and not paths:
+        return
     with _bar() as progress:
         done = import_sessions(Path.cwd(), paths, progress=progress)
     for failure in done.failures:
@@ -34,6 +41,19 @@ def command(paths: tuple[Path, ...]) -> None:
     )
     if done.running:
         click.echo(f"{done.running} sessions are under way; they are captured as they go")
+
+
+def _take(bundles: Sequence[Path]) -> None:
+    """Merge bundles, and say what they brought."""
+    from gitsession.actions.bundle import take
+    from gitsession.render.escape import one_line
+    from gitsession.render.sync import render_fetched
+
+    for bundle in bundles:
+        done = take(Path.cwd(), bundle)
+        for warning in done.warnings:
+            click.echo(f"warning: {one_line(warning)}", err=True)
+        click.echo(render_fetched(str(bundle), done.records, len(done.sessions)))
 
 
 @contextmanager

@@ -12,7 +12,6 @@ import click
 from gitsession.actions import log as action
 from gitsession.commands import screen
 from gitsession.render import log as render
-from gitsession.store import records
 
 
 @click.command()
@@ -61,8 +60,8 @@ def _lines(
         if template is not None:
             yield render.render_log_format(entry, template, now=now)
         elif form == "json":
-            yield from (records.encode(record).decode() for record in entry.records)
-            yield from (line.raw.decode("utf-8", "replace") for line in entry.foreign)
+            yield from map(render.render_log_json, entry.records)
+            yield from map(render.render_log_json, entry.foreign)
         elif form == "oneline":
             yield render.render_log_oneline(entry, **shape)
         else:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from gitsession.commands import screen
+
 
 @click.command()
 @click.option("--check", "checking", is_flag=True, help="Only show what would be redacted.")
@@ -18,7 +20,6 @@ def command(context: click.Context, checking: bool, as_json: bool, files: tuple[
     Each is printed as path:line: rule: the masked secret. The exit code is 4 when
     there are any, so that a script can stop. - is standard input.
     """
-    import msgspec
 
     from gitsession.actions.redact import check, redactor_for
     from gitsession.errors import Exit, Usage
@@ -29,7 +30,7 @@ def command(context: click.Context, checking: bool, as_json: bool, files: tuple[
         )
     findings = check(files, redactor_for(Path.cwd()))
     if as_json:
-        click.echo(msgspec.json.encode(findings).decode())
+        screen.say_json(findings, line=True)
     else:
         for found in findings:
             click.echo(f"{found.path}:{found.line}: {found.rule}: {found.excerpt}")

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import IO, cast
 
 import click
+import msgspec
 
 from gitsession.errors import GitFailed
 from gitsession.git.run import run
 from gitsession.model import Frozen
+from gitsession.render.escape import in_json
 
 
 class Screen(Frozen, frozen=True, kw_only=True):
@@ -101,3 +103,9 @@ def color_option(command: click.decorators.FC) -> click.decorators.FC:
         show_default=True,
         help="When to use colours.",
     )(command)
+
+
+def say_json(value: object, *, line: bool = False) -> None:
+    """Print a value as JSON that a terminal only shows: spread out, or on one line."""
+    data = msgspec.json.encode(value)
+    click.echo(in_json(data if line else msgspec.json.format(data)))

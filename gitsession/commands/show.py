@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
-import msgspec
 
 from gitsession.actions import show as action
 from gitsession.commands import screen
@@ -53,7 +52,7 @@ def command(
         from gitsession.render.normal import normal_view
 
         views = [normal_view(story) for story in stories]
-        click.echo(msgspec.json.format(msgspec.json.encode(views[0] if len(views) == 1 else views)))
+        screen.say_json(views[0] if len(views) == 1 else views)
         return
     surface = screen.look(color)
     if form == "markdown":

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import msgspec
 
 from gitsession.actions.status import Status, status
+from gitsession.commands import screen
 from gitsession.render.escape import one_line
 from gitsession.render.status import render_age, render_session
+from gitsession.render.sync import render_outlook
 
 
 @click.command()
@@ -20,7 +21,7 @@ def command(as_json: bool) -> None:
     """Show the active sessions, what waits to be captured, and the last error."""
     found = status(Path.cwd())
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(found)))
+        screen.say_json(found)
         return
     for line in _lines(found):
         click.echo(line)
@@ -40,5 +41,7 @@ def _lines(found: Status) -> Iterator[str]:
         yield f"  {event.event} {event.head[:12]}, for {render_age(event.age)}"
     if found.waiting:
         yield "  (`git session capture` takes it now)"
+    shared = found.sharing
+    yield from render_outlook(shared.remote, shared.unpushed, shared.failures, shared.reason)
     if found.last_error:
         yield f"last error: {one_line(found.last_error)}"

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
-import msgspec
 
 from gitsession.actions import show as action
 from gitsession.commands import screen
@@ -20,7 +19,7 @@ def command(session: str, as_json: bool, color: str) -> None:
     """List the turns of a session: number, age, prompt, files with +/-, commit."""
     rows = action.turns(Path.cwd(), session, datetime.now(UTC))
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(rows)))
+        screen.say_json(rows)
         return
     from gitsession.render.tables import render_turns
 

@@ -15,6 +15,13 @@ _MAX_PATHS = 500
 _CREATES = ("commit", "cherry-pick", "revert", "merge", "am", "pull")
 
 
+class Tip(Frozen, frozen=True, kw_only=True):
+    """What a ref leads to: a commit, and its tree."""
+
+    commit: Oid
+    tree: Oid
+
+
 class Touched(Frozen, frozen=True, kw_only=True):
     """What became of a file between two commits."""
 
@@ -164,3 +171,15 @@ def is_ancestor(repo: Plumbing, old: Oid, new: Oid) -> bool:
         return True
     base = repo.git("merge-base", old, new, ok=(0, 1)).decode().split()
     return old in base
+
+
+def is_commit(repo: Plumbing, oid: Oid) -> bool:
+    """Whether an object is a commit itself, and not a tag of one."""
+    return repo.resolve(f"{oid}^{{commit}}") == oid
+
+
+def tips(repo: Plumbing, prefix: str) -> dict[str, Tip]:
+    """The refs under a prefix that lead to commits, with their trees: one process for all."""
+    out = repo.git("for-each-ref", "--format=%(objectname) %(tree) %(refname)", prefix)
+    lines = (line.split(" ", 2) for line in out.decode("utf-8", "replace").splitlines())
+    return {name: Tip(commit=Oid(oid), tree=Oid(tree)) for oid, tree, name in lines if tree}

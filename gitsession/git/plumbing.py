@@ -69,6 +69,8 @@ class Plumbing:
         self.work_tree = work_tree
         self.sign = False
         """Whether the user signs commits, so that ours are to be signed as well."""
+        self.more: dict[str, str] = {}
+        """What git's environment has besides: in a server's hook, where the pushed objects wait."""
         self._reader: subprocess.Popen[bytes] | None = None
         self._zero: Oid | None = None
 
@@ -85,14 +87,15 @@ class Plumbing:
 
     def git(self, *args: str, stdin: bytes | None = None, ok: Sequence[int] = (0,)) -> bytes:
         """Run a git command on this repository."""
-        return run([*self._where(), *args], stdin=stdin, ok=ok, cwd=self.work_tree)
+        where = [*self._where(), *args]
+        return run(where, stdin=stdin, ok=ok, cwd=self.work_tree, more=self.more)
 
     def start(self, *args: str) -> subprocess.Popen[bytes]:
         """Start a git command whose output is read as it comes."""
         return subprocess.Popen(
             ["git", *self._where(), *args],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=clean_environment(), cwd=self.work_tree,
+            env={**clean_environment(), **self.more}, cwd=self.work_tree,
         )  # fmt: skip
 
     def close(self) -> None:
@@ -122,7 +125,7 @@ class Plumbing:
             self._reader = subprocess.Popen(
                 ["git", *self._where(), "cat-file", "--batch"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                env=clean_environment(),
+                env={**clean_environment(), **self.more},
             )  # fmt: skip
         stdin = cast(IO[bytes], self._reader.stdin)
         # One that has died says so when its answer is read.
@@ -267,7 +270,7 @@ class Plumbing:
         process = subprocess.Popen(
             ["git", *self._where(), *args],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=clean_environment(),
+            env={**clean_environment(), **self.more},
         )  # fmt: skip
         stream = cast(IO[bytes], process.stdin)
         with suppress(BrokenPipeError):

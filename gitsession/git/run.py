@@ -17,6 +17,10 @@ _INHERITED_BY_HOOKS = (
     "GIT_DIFF_OPTS", "GIT_NOTES_REF", "GIT_NOTES_DISPLAY_REF", "GIT_TRACE",
 )  # fmt: skip
 
+_QUARANTINE = (
+    "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH",
+)  # fmt: skip
+
 
 def clean_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment without what git gives its hooks, and with messages in plain English."""
@@ -27,6 +31,11 @@ def clean_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     return env
 
 
+def quarantine(env: Mapping[str, str]) -> dict[str, str]:
+    """Where the objects of a push wait until a server's hook has let them in."""
+    return {name: env[name] for name in _QUARANTINE if name in env}
+
+
 def run(
     args: Sequence[str],
     *,
@@ -34,13 +43,14 @@ def run(
     stdin: bytes | None = None,
     check: bool = True,
     ok: Sequence[int] = (0,),
+    more: Mapping[str, str] | None = None,
 ) -> bytes:
-    """Run `git ARGS` and give back what it printed."""
+    """Run `git ARGS`, with more in its environment perhaps, and give back what it printed."""
     try:
         done = subprocess.run(
             ["git", *args],
             cwd=cwd,
-            env=clean_environment(),
+            env={**clean_environment(), **(more or {})},
             input=stdin if stdin is not None else b"",
             capture_output=True,
             check=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from gitsession.errors import Ambiguous, NotFound
 from gitsession.git import refs
@@ -11,7 +12,7 @@ from gitsession.git.plumbing import Plumbing
 from gitsession.ids import Oid
 from gitsession.model import Frozen, Record
 from gitsession.query.index import read_all
-from gitsession.store import records, sessions
+from gitsession.store import archives, records, sessions
 
 _TURN = re.compile(r"(?P<session>.+)@(?P<turn>\d{1,7})")
 _HEX = re.compile(r"[0-9a-f]{4,64}")
@@ -75,9 +76,12 @@ def _of_task(repo: Plumbing, name: str) -> Iterator[Record]:
 
 def recent(repo: Plumbing, count: int = 5) -> Iterator[str]:
     """The ids of the sessions that were captured last."""
+    # A star stands for no slash: archives are not among them.
     out = repo.git(
         "for-each-ref", "--sort=-committerdate", f"--count={count}", "--format=%(refname)",
-        refs.SESSIONS,
+        refs.SESSIONS + "*",
     )  # fmt: skip
-    for ref in out.decode("utf-8", "replace").splitlines():
-        yield refs.slug_of(ref)
+    found = [refs.slug_of(ref) for ref in out.decode("utf-8", "replace").splitlines()]
+    yield from found
+    if len(found) < count:
+        yield from islice(archives.find_slugs(repo, ""), count - len(found))

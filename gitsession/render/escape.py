@@ -44,3 +44,13 @@ def one_line(text: str) -> str:
 def first_line(text: str) -> str:
     """The first line that says anything."""
     return next((one_line(line) for line in plain(text).split("\n") if line.strip()), "")
+
+
+def in_json(data: bytes) -> str:
+    """JSON as it is, with what a terminal would obey or hide written as escapes."""
+    return _BAD.sub(_escaped, data.decode("utf-8", "replace"))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[n]:02x}{units[n + 1]:02x}" for n in range(0, len(units), 2))

@@ -6,14 +6,17 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
+import msgspec
+
 from gitsession.ids import Oid
 from gitsession.model import RECORD_VERSION, Author, Foreign, Frozen, Record
 from gitsession.render import dates
 from gitsession.render.ansi import Style, style
-from gitsession.render.escape import one_line
+from gitsession.render.escape import in_json, one_line
 from gitsession.render.terminal import commit_line, labelled, some
 from gitsession.render.timeline import add_tokens, describe_tokens
 from gitsession.render.width import clip, pad, width_of, wrap
+from gitsession.store import records
 
 SHORT = 7
 """The digits of a short hash."""
@@ -192,3 +195,13 @@ def _value(name: str, entry: LogEntry, now: datetime, date: dates.DateStyle) -> 
 
 def _all(values: Iterator[str | None]) -> str:
     return " ".join(dict.fromkeys(value for value in values if value))
+
+
+def render_log_json(line: Record | Foreign) -> str:
+    """A record as it is kept; what isn't JSON at all as a text in some."""
+    if isinstance(line, Record):
+        return in_json(records.encode(line))
+    try:
+        return in_json(msgspec.json.format(line.raw, indent=-1))
+    except (msgspec.DecodeError, RecursionError):
+        return in_json(msgspec.json.encode({"unreadable": line.raw.decode("utf-8", "replace")}))

@@ -275,6 +275,20 @@ def relative_path(path: str, root: str) -> str:
     return path.removeprefix(root.rstrip("/") + "/") if root else path
 
 
+def find_root(story: Story, here: str) -> str:
+    """The work tree that a conversation was held in: this one, or one on another machine.
+
+    Which one that is, the records tell: they name files relative to it.
+    """
+    paths = list(diffstat.total(diffstat.changes_of(story.turns)))
+    if here and any(path.startswith(here.rstrip("/") + "/") for path in paths):
+        return here
+    files = sorted({file for r in story.records for file in r.files}, key=len, reverse=True)
+    ends = (path.removesuffix("/" + file) for file in files for path in paths
+            if path.endswith("/" + file))  # fmt: skip
+    return next(ends, here)
+
+
 # -- numbers ------------------------------------------------------------------------------
 
 

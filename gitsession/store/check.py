@@ -7,7 +7,9 @@ files of known shape, no links, no folders that lead out, nothing beyond measure
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
 
 from gitsession.git.repository import Listed
 from gitsession.store import layout
@@ -17,7 +19,7 @@ MAX_BLOB = 1 << 30
 """No compressed part is larger."""
 MAX_RECORD = 16 << 20
 _MAX_PATH = 400
-_MAX_DEPTH = 4
+MAX_DEPTH = 4
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
 
 
@@ -32,13 +34,18 @@ def problems_of_tree(files: Sequence[Listed]) -> Iterator[str]:
         yield f"it has no {layout.HEAD}"
 
 
+def by_entry(files: Iterable[Listed]) -> dict[str, list[Listed]]:
+    """The files of each session of an archive, as the session itself names them."""
+    found: dict[str, list[Listed]] = {}
+    for file in files:
+        slug, _, path = file.path.partition("/")
+        found.setdefault(slug, []).append(msgspec.structs.replace(file, path=path))
+    return found
+
+
 def _problems_of_file(file: Listed) -> Iterator[str]:
     parts = file.path.split("/")
-    if (
-        len(file.path) > _MAX_PATH
-        or len(parts) > _MAX_DEPTH
-        or not all(map(_PART.fullmatch, parts))
-    ):
+    if len(file.path) > _MAX_PATH or len(parts) > MAX_DEPTH or not all(map(_PART.fullmatch, parts)):
         yield f"it has a file with an odd name: {file.path[:80]!r}"
     elif file.mode != "100644":
         yield f"'{file.path}' is no plain file"

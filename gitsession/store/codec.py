@@ -19,6 +19,9 @@ SMALL_LEVEL = 15
 MAX_SEGMENT = 4 << 30
 """No segment unpacks to more; a blob that claims to is refused."""
 _PIECE = 1 << 20
+_LINE = 64 << 20
+_RATIO = 1000
+"""A line may be larger, but then its blob can't be so small."""
 
 
 class Writer:
@@ -118,10 +121,15 @@ def unpack(blob: bytes, *, limit: int = MAX_SEGMENT) -> bytes:
 def lines(blob: bytes, *, limit: int = MAX_SEGMENT) -> Iterator[bytes]:
     """The lines in a blob, each with its newline if it has one."""
     rest: list[bytes] = []
+    held = 0
     for piece in pieces(blob, limit=limit):
         if b"\n" not in piece:
             rest.append(piece)
+            held += len(piece)
+            if held > max(_LINE, _RATIO * len(blob)):
+                raise Unreadable("a stored segment is one endless line")
             continue
+        held = 0
         *whole, last = (b"".join(rest) + piece).split(b"\n")
         for line in whole:
             yield line + b"\n"

@@ -18,7 +18,10 @@ from gitsession.store.tombstones import Forgotten
 
 FORGOTTEN = "forgotten"
 """The rule that the record of an emptied capture names."""
-_MAIN = "main"
+MAIN = "main"
+"""The name of a capture's main part."""
+BLANK = b"{}\n"
+"""A line that says nothing, and is counted as one."""
 
 
 class Piece(Frozen, frozen=True, kw_only=True):
@@ -48,7 +51,7 @@ class Contents(Frozen, frozen=True, kw_only=True):
     head: Head
     pieces: tuple[Piece, ...]
     others: dict[str, Oid] = {}
-    """Large outputs, and what a later version put there."""
+    """Large outputs, and what a later version put there; one without a name is to be empty."""
 
     @property
     def records(self) -> list[Record]:
@@ -78,6 +81,8 @@ def _piece(seq: int, text: bytes | None, files: Mapping[str, Oid]) -> Piece:
     own, *ties = records.decode_note(text or b"") or [Foreign(raw=b"")]
     if not isinstance(own, Record):
         raise Unreadable(f"the record of capture {seq} can't be read by this version")
+    if any(isinstance(x, Record) and x.seq != seq for x in (own, *ties)):
+        raise Unreadable(f"the record of capture {seq} says to be of another one")
     return Piece(own=own, ties=tuple(ties), files=dict(files))
 
 
@@ -87,18 +92,22 @@ def _role_of(path: str) -> tuple[int | None, str]:
     if folder == layout.SUBAGENTS:
         name = rest.partition("/")[0]
         return layout.segment_seq(path), f"{layout.SUBAGENTS}/{name}"
-    return (layout.segment_seq(path), _MAIN) if folder == layout.CAPTURES else (None, "")
+    return (layout.segment_seq(path), MAIN) if folder == layout.CAPTURES else (None, "")
 
 
 def tree_of(contents: Contents) -> tuple[tuple[Put, ...], tuple[Link, ...]]:
     """The tree that holds all this: files to write, and files that are there."""
     puts = [Put(path=layout.HEAD, data=sessions.encode_head(contents.head))]
-    links = [Link(path=path, oid=oid) for path, oid in sorted(contents.others.items())]
+    links = [Link(path=path, oid=oid) for path, oid in sorted(contents.others.items()) if oid]
+    # An output that was forgotten keeps its place, so that it isn't captured again.
+    puts += [
+        Put(path=path, data=codec.pack(b"")) for path, oid in contents.others.items() if not oid
+    ]
     for piece in contents.pieces:
         seq = piece.own.seq
         puts.append(Put(path=layout.record(seq), data=records.encode_lines(piece.lines)))
         links += [Link(path=_path_of(name, seq), oid=oid) for name, oid in piece.files.items()]
-        if _MAIN not in piece.files:
+        if MAIN not in piece.files:
             puts.append(Put(path=layout.segment(seq), data=codec.pack(b"")))
     return tuple(puts), tuple(links)
 
@@ -111,7 +120,13 @@ def _path_of(name: str, seq: int) -> str:
 def emptied(contents: Contents, gone: Forgotten) -> Contents:
     """The same session with nothing in the captures that were forgotten."""
     pieces = [stub(p) if p.own.id in gone.captures else p for p in contents.pieces]
-    return msgspec.structs.replace(contents, pieces=tuple(pieces))
+    others = without(contents.others, gone)
+    return msgspec.structs.replace(contents, pieces=tuple(pieces), others=others)
+
+
+def without(others: Mapping[str, Oid], gone: Forgotten) -> dict[str, Oid]:
+    """Large outputs, those that were forgotten with nothing in them."""
+    return {path: Oid("") if oid in gone.blobs else oid for path, oid in others.items()}
 
 
 def stub(piece: Piece) -> Piece:
@@ -129,6 +144,8 @@ def stub(piece: Piece) -> Piece:
         reason="manual",
         agent=msgspec.structs.replace(own.agent, version=""),
         captured_at=own.captured_at,
+        first=own.first,
+        last=own.last,
         offset=own.offset,
         redactions={FORGOTTEN: 1},
     )

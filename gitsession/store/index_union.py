@@ -20,6 +20,9 @@ Files = Mapping[str, bytes]
 
 MAX_FILE = 16 << 20
 """No note is larger: it would be of thousands of captures."""
+_MAX_LARGE = 1 << 20
+_MAX_IN_ALL = 64 << 20
+"""Bytes of all notes that are larger than any is: all are read at once."""
 _MAX_PATH = 200
 
 
@@ -32,6 +35,18 @@ def place_of(path: str) -> str | None:
         return None
     name = path.replace("/", "")
     return notes.path_of(Oid(name)) if is_oid(name) else path
+
+
+def too_large(sizes: Mapping[str, int]) -> list[str]:
+    """The files, of those that come together, that are beyond measure."""
+    left = _MAX_IN_ALL
+    found = []
+    for path, size in sorted(sizes.items()):
+        if size > MAX_FILE or (size > _MAX_LARGE and size > left):
+            found.append(path)
+        elif size > _MAX_LARGE:
+            left -= size
+    return found
 
 
 def is_note(path: str) -> bool:

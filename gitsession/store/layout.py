@@ -45,8 +45,8 @@ def result(name: str) -> str:
 def safe(name: str) -> str:
     """A name that is one plain path component."""
     plain = _UNSAFE.sub("_", name)[:150] or "_"
-    # Neither `..` nor `.git`: a tree that holds one is refused by every git.
-    return "_" + plain[1:] if plain.startswith(".") else plain
+    # Neither `..` nor `.git`, which every git refuses in a tree, nor what looks like an option.
+    return "_" + plain[1:] if plain.startswith((".", "-")) else plain
 
 
 def seq_of(path: str) -> int | None:

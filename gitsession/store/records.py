@@ -35,10 +35,12 @@ def decode(line: bytes) -> Record | Foreign:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return Foreign(raw=line)
     version = fields.get("v")
-    known = {name: value for name, value in fields.items() if name in _FIELDS}
-    unknown = {name: value for name, value in fields.items() if name not in _FIELDS}
+    if not fields.keys() <= _FIELDS:
+        unknown = {name: value for name, value in fields.items() if name not in _FIELDS}
+        fields = {name: value for name, value in fields.items() if name in _FIELDS}
+        fields["unknown"] = unknown
     try:
-        return msgspec.convert({**known, "unknown": unknown}, Record)
+        return msgspec.convert(fields, Record)
     except msgspec.ValidationError:
         return Foreign(raw=line, v=version if isinstance(version, int) else None)
 

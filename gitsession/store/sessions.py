@@ -8,10 +8,10 @@ import msgspec
 
 from gitsession.errors import Ambiguous, NotFound, Unreadable
 from gitsession.git import refs
-from gitsession.git.repository import Entry, Repository
+from gitsession.git.repository import Draft, Entry, Link, Repository, Swap
 from gitsession.ids import Oid, SessionId, session_slug
-from gitsession.model import Foreign, Frozen, Parent, Record
-from gitsession.store import codec, layout, records
+from gitsession.model import Author, Foreign, Frozen, Parent, Record
+from gitsession.store import archives, codec, layout, records
 
 FORMAT = 1
 
@@ -34,8 +34,11 @@ class Stored(Frozen, frozen=True, kw_only=True):
 
     ref: str
     tip: Oid | None = None
+    """What holds it all: a commit, or its tree in an archive."""
     head: Head | None = None
     seqs: tuple[int, ...] = ()
+    archived: bool = False
+    """An archive has it, and the ref doesn't exist."""
 
     @property
     def next_seq(self) -> int:
@@ -52,12 +55,30 @@ def encode_head(head: Head) -> bytes:
 
 
 def open_ref(repo: Repository, ref: str) -> Stored:
-    """A session by its ref; one without a tip when there is none."""
+    """A session by its ref, archived or not; one without a tip when there is none."""
     tip = repo.resolve(ref)
-    if tip is None:
-        return Stored(ref=ref)
+    if tip is not None:
+        return open_tip(repo, ref, tip)
+    tree = archives.find_tree(repo, refs.slug_of(ref))
+    return open_tip(repo, ref, tree, archived=True) if tree else Stored(ref=ref)
+
+
+def open_tip(repo: Repository, ref: str, tip: Oid, *, archived: bool = False) -> Stored:
+    """A session by what holds it."""
     head = read_head(repo, tip, ref)
-    return Stored(ref=ref, tip=tip, head=head, seqs=tuple(sorted(_seqs(repo, tip))))
+    seqs = tuple(sorted(_seqs(repo, tip)))
+    return Stored(ref=ref, tip=tip, head=head, seqs=seqs, archived=archived)
+
+
+def unfold(repo: Repository, stored: Stored, author: Author) -> Stored:
+    """The session with a ref of its own again, so that it can go on; raises Moved."""
+    if not stored.archived:
+        return stored
+    links = tuple(Link(path=x.path, oid=x.oid, mode=x.mode) for x in repo.tree(str(stored.tip)))
+    draft = Draft(message="Taken out of the archive again\n", links=links)
+    (tip,) = repo.write([draft], author)
+    repo.swap([Swap(ref=stored.ref, old=None, new=tip)])
+    return msgspec.structs.replace(stored, tip=tip, archived=False)
 
 
 def read_head(repo: Repository, tip: Oid, ref: str = "") -> Head:
@@ -108,10 +129,11 @@ def get_session(repo: Repository, name: str) -> Stored:
 
 
 def find_refs(repo: Repository, prefix: str) -> list[str]:
-    """The refs of the sessions whose id begins so."""
+    """The refs of the sessions whose id begins so; an archived session's doesn't exist."""
     if not prefix or session_slug(SessionId(prefix)) != prefix:
         return []
-    return sorted(repo.refs(f"{refs.SESSIONS}{prefix}*"))
+    archived = (refs.SESSIONS + slug for slug in archives.find_slugs(repo, prefix))
+    return sorted({*repo.refs(f"{refs.SESSIONS}{prefix}*"), *archived})
 
 
 def record_lines(repo: Repository, stored: Stored, seq: int) -> list[Record | Foreign]:
@@ -126,6 +148,22 @@ def find_record(repo: Repository, stored: Stored, seq: int) -> Record | None:
     """The record made with a capture, if this version can read it."""
     first = next(iter(record_lines(repo, stored, seq)), None)
     return first if isinstance(first, Record) else None
+
+
+def find_seq(repo: Repository, stored: Stored, record: Record) -> int | None:
+    """Where a session has the capture that a record tells of; None when it isn't here.
+
+    Its number is another one when somebody else's captures came before it.
+    """
+    if record.seq in stored.seqs and _is_of(repo, stored, record.seq, record):
+        return record.seq
+    others = (seq for seq in stored.seqs if seq != record.seq)
+    return next((seq for seq in others if _is_of(repo, stored, seq, record)), None)
+
+
+def _is_of(repo: Repository, stored: Stored, seq: int, record: Record) -> bool:
+    own = find_record(repo, stored, seq)
+    return own is not None and own.id == record.id
 
 
 def last_record(repo: Repository, stored: Stored) -> Record | None:

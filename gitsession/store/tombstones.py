@@ -11,7 +11,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from gitsession.ids import CaptureId, SessionId, session_slug
+from gitsession.git import refs
+from gitsession.git.plumbing import Plumbing
+from gitsession.git.repository import Repository
+from gitsession.ids import CaptureId, Oid, SessionId, session_slug
 from gitsession.model import Author, Foreign, Frozen, Record
 
 FOLDER = "forgotten"
@@ -25,7 +28,9 @@ class Tombstone(Frozen, frozen=True, kw_only=True):
     v: int
     session: SessionId
     capture: CaptureId | None = None
-    """The one capture; the whole session when there is none."""
+    """The one capture; the whole session when there is none, and no blobs either."""
+    blobs: tuple[Oid, ...] = ()
+    """Large outputs of the session, by what git calls them."""
     at: str = ""
     author: Author | None = None
 
@@ -35,8 +40,9 @@ class Forgotten(Frozen, frozen=True, kw_only=True):
 
     sessions: frozenset[SessionId] = frozenset()
     captures: frozenset[CaptureId] = frozenset()
+    blobs: frozenset[Oid] = frozenset()
     partly: frozenset[SessionId] = frozenset()
-    """The sessions that those captures are of."""
+    """The sessions that those captures and blobs are of."""
 
     def covers(self, record: Record) -> bool:
         """Whether a record is of something forgotten."""
@@ -72,11 +78,41 @@ def _decode(line: bytes) -> Tombstone | Foreign:
 
 def forgotten(files: Iterable[bytes]) -> Forgotten:
     """What all these files of tombstones say."""
-    stones = [x for data in files for x in decode(data) if isinstance(x, Tombstone)]
+    return named_by(x for data in files for x in decode(data) if isinstance(x, Tombstone))
+
+
+def named_by(stones: Iterable[Tombstone]) -> Forgotten:
+    """What tombstones say."""
+    every = list(stones)
+    parts = [stone for stone in every if stone.capture is not None or stone.blobs]
     return Forgotten(
-        sessions=frozenset(stone.session for stone in stones if stone.capture is None),
-        captures=frozenset(stone.capture for stone in stones if stone.capture is not None),
-        partly=frozenset(stone.session for stone in stones if stone.capture is not None),
+        sessions=frozenset(x.session for x in every if x.capture is None and not x.blobs),
+        captures=frozenset(x.capture for x in parts if x.capture is not None),
+        blobs=frozenset(blob for x in parts for blob in x.blobs),
+        partly=frozenset(x.session for x in parts),
+    )
+
+
+def read(repo: Plumbing, index: Oid | None) -> Forgotten:
+    """All that an index says was forgotten."""
+    if index is None:
+        return Forgotten()
+    files = [x.oid for x in repo.tree(f"{index}:{FOLDER}") if x.mode == "100644"]
+    # Others' may be of any size.
+    sizes = repo.sizes(files)
+    kept = [oid for oid in files if sizes.get(oid, 0) <= _MAX]
+    return forgotten(data or b"" for data in repo.read_many(kept))
+
+
+def of_session(repo: Repository, session: SessionId) -> Forgotten:
+    """What was forgotten of one session."""
+    found = forgotten([repo.read(f"{refs.INDEX}:{path_of(session)}") or b""])
+    # Two ids may share a file's name.
+    return Forgotten(
+        sessions=found.sessions & {session},
+        captures=found.captures,
+        blobs=found.blobs,
+        partly=found.partly & {session},
     )
 
 
@@ -85,20 +121,42 @@ def union(*every: Forgotten) -> Forgotten:
     return Forgotten(
         sessions=frozenset().union(*(one.sessions for one in every)),
         captures=frozenset().union(*(one.captures for one in every)),
+        blobs=frozenset().union(*(one.blobs for one in every)),
         partly=frozenset().union(*(one.partly for one in every)),
     )
 
 
 def beyond(known: Forgotten, all_of_it: Forgotten) -> Forgotten:
     """What isn't known yet of all that was forgotten."""
-    stones = all_of_it.captures - known.captures
+    captures, blobs = all_of_it.captures - known.captures, all_of_it.blobs - known.blobs
     return Forgotten(
         sessions=all_of_it.sessions - known.sessions,
-        captures=stones,
-        partly=all_of_it.partly if stones else frozenset(),
+        captures=captures,
+        blobs=blobs,
+        partly=all_of_it.partly if captures or blobs else frozenset(),
     )
 
 
 def without(lines: Iterable[Record | Foreign], gone: Forgotten) -> list[Record | Foreign]:
     """A note's lines less those of what was forgotten."""
-    return [x for x in lines if isinstance(x, Foreign) or not gone.covers(x)]
+    return [x for x in lines if not _is_of(x, gone)]
+
+
+class _Named(Frozen, frozen=True, kw_only=True):
+    """As much of a later version's record as says what it is of."""
+
+    session: SessionId = SessionId("")
+    id: CaptureId = CaptureId("")
+
+
+_named = msgspec.json.Decoder(_Named)
+
+
+def _is_of(line: Record | Foreign, gone: Forgotten) -> bool:
+    if isinstance(line, Record):
+        return gone.covers(line)
+    try:
+        named = _named.decode(line.raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return named.session in gone.sessions or named.id in gone.captures

@@ -13,7 +13,7 @@ import msgspec
 
 from gitsession.ids import CaptureId, Oid
 from gitsession.model import Foreign, Record
-from gitsession.store import records, sessions
+from gitsession.store import contents, records, sessions
 from gitsession.store.contents import Contents, Piece
 from gitsession.store.tombstones import Forgotten
 
@@ -28,7 +28,7 @@ def join(one: Contents, other: Contents, gone: Forgotten) -> Contents:
     return Contents(
         head=max(one.head, other.head, key=sessions.encode_head),
         pieces=_number(_without_needless_stubs(kept)),
-        others=_highest(one.others, other.others),
+        others=_highest(contents.without(one.others, gone), contents.without(other.others, gone)),
     )
 
 

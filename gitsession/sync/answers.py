@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gitsession.model import Frozen
+from gitsession.render.escape import one_line
 
 _STALE = (
     "non-fast-forward", "fetch first", "stale info", "already exists", "needs force",
@@ -14,6 +15,8 @@ _STALE = (
 )  # fmt: skip
 _WITH_OTHERS = ("atomic push failed", "atomic push failure", "atomic transaction failed")
 _SECRET = re.compile(r"(?<=://)[^/@\s]*@")
+_RACES = ("but expected", "reference already exists", "File exists")
+_MAX_REASON = 500
 _PASSED_OVER = ("hint:", "Everything up-to-date")
 
 
@@ -63,12 +66,18 @@ def why(errors: str) -> str:
     # A server's own words say more than that it said no.
     words = [x for x in said if x.startswith(("error:", "fatal:"))] or fatal or said or lines
     words = [x for x in words if not x.startswith(_PASSED_OVER)] or ["no reason given"]
-    return hide_password(words[0].removeprefix("error:").removeprefix("fatal:").strip())
+    said_first = words[0].removeprefix("error:").removeprefix("fatal:")
+    return one_line(hide_password(said_first))[:_MAX_REASON]
 
 
 def hide_password(text: str) -> str:
     """A text whose URLs name no user and no password."""
     return _SECRET.sub("", text)
+
+
+def is_race(errors: str) -> bool:
+    """Whether a fetch failed because another one was writing the same refs."""
+    return "cannot lock ref" in errors and any(x in errors for x in _RACES)
 
 
 def is_missing_ref(errors: str) -> bool:

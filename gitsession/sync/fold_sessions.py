@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
+import msgspec
+
 from gitsession.capture.ledger import Ledger
 from gitsession.config import Settings
-from gitsession.errors import Moved, Unreadable
-from gitsession.git import refs
-from gitsession.git.inspect import is_ancestor, listing
+from gitsession.errors import Moved, SessionError, Unreadable
+from gitsession.git import refs, wary
+from gitsession.git.inspect import is_ancestor, is_commit
 from gitsession.git.plumbing import Plumbing
 from gitsession.git.repository import Draft, Swap
+from gitsession.git.wary import Bounds
 from gitsession.ids import Oid, SessionId, session_slug
-from gitsession.model import Author, Frozen
+from gitsession.model import Author, Frozen, Record
 from gitsession.store import check, contents, folder, registry, sessions, union
 from gitsession.store.contents import Contents
 from gitsession.store.lock import held
@@ -21,6 +24,8 @@ from gitsession.store.tombstones import Forgotten
 from gitsession.sync.remote import Remote
 
 _TRIES = 8
+_AT_ONCE = 1000
+_BOUNDS = Bounds(depth=check.MAX_DEPTH, files=check.MAX_FILES, folders=10_000)
 
 
 class Taken(Frozen, frozen=True, kw_only=True):
@@ -28,6 +33,10 @@ class Taken(Frozen, frozen=True, kw_only=True):
 
     changed: tuple[str, ...] = ()
     """The session refs that are different now."""
+    unwanted: dict[str, Oid] = {}
+    """What the remote has of them that was forgotten."""
+    refused: dict[str, str] = {}
+    """What can't be taken, and why."""
     warnings: tuple[str, ...] = ()
 
 
@@ -37,49 +46,87 @@ def fold_sessions(
     """Bring these session refs, as the remote was last seen to have them, into ours."""
     changed: list[str] = []
     warnings: list[str] = []
+    unwanted: dict[str, Oid] = {}
+    refused: dict[str, str] = {}
     for ref in wanted:
         try:
-            if _fold(repo, remote, ref, gone, settings):
+            if _fold(repo, remote, ref, gone, settings, unwanted):
                 changed.append(ref)
-        except (Unreadable, Moved) as error:
+        except SessionError as error:
+            refused[ref] = error.message
             warnings.append(f"{remote.name}: {ref} is left out: {error.message}")
-    return Taken(changed=tuple(changed), warnings=tuple(warnings))
+    return Taken(
+        changed=tuple(changed), unwanted=unwanted, refused=refused, warnings=tuple(warnings)
+    )
 
 
-def _fold(repo: Plumbing, remote: Remote, ref: str, gone: Forgotten, settings: Settings) -> bool:
+def _fold(
+    repo: Plumbing,
+    remote: Remote,
+    ref: str,
+    gone: Forgotten,
+    settings: Settings,
+    unwanted: dict[str, Oid],
+) -> bool:
     for attempt in range(_TRIES):
         try:
-            return _fold_once(repo, remote, ref, gone, settings)
+            return _fold_once(repo, remote, ref, gone, settings, unwanted)
         except Moved:
             time.sleep(0.01 * (attempt + 1))
     raise Moved(f"{ref} keeps moving")
 
 
 def _fold_once(
-    repo: Plumbing, remote: Remote, ref: str, gone: Forgotten, settings: Settings
+    repo: Plumbing,
+    remote: Remote,
+    ref: str,
+    gone: Forgotten,
+    settings: Settings,
+    unwanted: dict[str, Oid],
 ) -> bool:
     ours, theirs = repo.resolve(ref), repo.resolve(refs.seen(remote.slug, ref))
-    if theirs is None or ours == theirs or (ours and is_ancestor(repo, theirs, ours)):
+    if theirs is None or ours == theirs:
+        return False
+    if not is_commit(repo, theirs):
+        raise Unreadable("it is no commit")
+    if ours and is_ancestor(repo, theirs, ours):
         return False
     session = look_at(repo, ref, theirs)
     if session in gone.sessions:
         # What was forgotten is not taken back because a remote still has it.
+        unwanted[ref] = _let_go(repo, remote, ref, theirs)
         return False
     if session not in gone.partly and (ours is None or is_ancestor(repo, ours, theirs)):
         repo.swap([Swap(ref=ref, old=ours, new=theirs)])
         return True
-    yours = contents.read(repo, theirs)
+    found = contents.read(repo, theirs)
+    yours = contents.emptied(found, gone)
     mine = contents.read(repo, ours) if ours else yours
     whole = union.join(mine, yours, gone)
-    new = theirs if whole == yours else _write(repo, whole, theirs, settings.author)
-    _renumber(repo, ref, ours, new, mine, whole)
+    # The past of theirs holds all that theirs does.
+    base = theirs if yours == found else ours
+    new = base if base and whole == (yours if base == theirs else mine) else None
+    new = new or _write(repo, whole, base, settings.author)
+    move(repo, ref, ours, new, mine, whole)
+    if base != theirs:
+        unwanted[ref] = _let_go(repo, remote, ref, theirs)
     Ledger(repo, settings).ensure_indexed(whole.records)
     return True
 
 
+def _let_go(repo: Plumbing, remote: Remote, ref: str, theirs: Oid) -> Oid:
+    """No longer lead to what a remote has and shall not keep."""
+    repo.swap([Swap(ref=refs.seen(remote.slug, ref), old=theirs, new=None)])
+    return theirs
+
+
 def look_at(repo: Plumbing, ref: str, tip: Oid) -> SessionId:
     """The session that a remote's ref holds; raises Unreadable when it isn't one, or another."""
-    problem = next(check.problems_of_tree(listing(repo, tip)), None)
+    files = wary.files(repo, tip, _BOUNDS)
+    # What this reads whole may not be beyond measure.
+    sizes = repo.sizes([file.oid for file in files if not file.path.endswith(".zst")])
+    known = [msgspec.structs.replace(file, size=sizes.get(file.oid)) for file in files]
+    problem = next(check.problems_of_tree(known), None)
     if problem is not None:
         raise Unreadable(problem)
     head = sessions.read_head(repo, tip, ref)
@@ -88,15 +135,16 @@ def look_at(repo: Plumbing, ref: str, tip: Oid) -> SessionId:
     return head.session
 
 
-def _write(repo: Plumbing, whole: Contents, theirs: Oid, author: Author) -> Oid:
+def _write(repo: Plumbing, whole: Contents, base: Oid | None, author: Author) -> Oid:
     puts, links = contents.tree_of(whole)
     message = f"Continued elsewhere as well: {len(whole.pieces)} captures\n"
-    draft = Draft(message=message, parents=(theirs,), puts=puts, links=links, anew=True)
+    parents = (base,) if base else ()
+    draft = Draft(message=message, parents=parents, puts=puts, links=links, anew=bool(base))
     return repo.write([draft], author)[0]
 
 
-def _renumber(
-    repo: Plumbing, ref: str, ours: Oid | None, new: Oid, mine: Contents, whole: Contents
+def move(
+    repo: Plumbing, ref: str, ours: Oid | None, new: Oid | None, mine: Contents, whole: Contents
 ) -> None:
     """Move the ref, and tell what is known here of the session its captures' new numbers."""
     places = {piece.own.id: piece.own.seq for piece in whole.pieces}
@@ -108,3 +156,14 @@ def _renumber(
     with held(folder.home(repo.common_dir) / "lock", wait=True):
         repo.swap([Swap(ref=ref, old=ours, new=new)])
         registry.renumber(repo.common_dir, mine.head.session, numbers)
+
+
+def enter(repo: Plumbing, changed: Iterable[str], gone: Forgotten, settings: Settings) -> None:
+    """Have the index hold what these sessions say: a push may have brought them, and not it."""
+    found: list[Record] = []
+    for ref in changed:
+        tip = repo.resolve(ref)
+        if tip is not None:
+            found += [r for r in contents.read(repo, tip).records if not gone.covers(r)]
+    for start in range(0, len(found), _AT_ONCE):
+        Ledger(repo, settings).ensure_indexed(found[start : start + _AT_ONCE])

@@ -7,6 +7,7 @@ import re
 
 from gitsession.config import Settings
 from gitsession.errors import NotFound, SessionError, Usage
+from gitsession.git import refs
 from gitsession.model import Frozen
 
 _PLAIN = re.compile(r"(?!.*(?:\.\.|//|\.lock|/\.|\./))[A-Za-z0-9][A-Za-z0-9._/-]{0,99}(?<![./])")
@@ -63,3 +64,11 @@ def get_remote(settings: Settings, name: str = "") -> Remote:
 def _is_place(name: str) -> bool:
     """Whether a name is a path or a URL."""
     return "/" in name or ":" in name
+
+
+def index_refspec(remote: Remote) -> str:
+    """What the user's own `git fetch` is told, to bring the index along.
+
+    With an asterisk it is no error where the remote has no index yet.
+    """
+    return f"+{refs.INDEX}*:{refs.seen(remote.slug, refs.INDEX)}*"

@@ -7,10 +7,12 @@ password, and what stands still is ended.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import git
 from git.cmd import handle_process_output
@@ -18,7 +20,7 @@ from git.cmd import handle_process_output
 from gitsession.errors import SessionError
 from gitsession.git.plumbing import Plumbing
 from gitsession.git.run import clean_environment
-from gitsession.ids import Oid
+from gitsession.ids import Oid, is_oid
 from gitsession.model import Frozen
 from gitsession.sync import answers
 from gitsession.sync.answers import Answer
@@ -27,6 +29,7 @@ from gitsession.sync.remote import Remote
 Report = Callable[[str, float, float | None], None]
 """Told of progress: what is being done, how much of it, and of how much in all."""
 
+_TRIES = 4
 _PATIENCE = 600.0
 """Seconds after which a transfer that nobody watches is ended."""
 _STALL = ("-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60")
@@ -38,6 +41,7 @@ _QUIET = (
     "-c",
     "advice.pushUpdateRejected=false",
 )
+_NAME = re.compile(r"refs/[A-Za-z0-9_./-]{1,240}", re.ASCII)
 _STAGES = {
     git.RemoteProgress.COUNTING: "counting",
     git.RemoteProgress.COMPRESSING: "compressing",
@@ -72,19 +76,40 @@ class Line:
         self._watched = watched
         self._report = report
 
-    def fetch(self, refspecs: Sequence[str], *, tips: Sequence[str] = ()) -> None:
-        """Fetch refs into others; what lies behind `tips` is what we say to have."""
+    def fetch(
+        self, refspecs: Sequence[str], *, tips: Sequence[str] = (), prune: bool = False
+    ) -> None:
+        """Fetch refs into others; what lies behind `tips` is what we say to have.
+
+        What `prune` takes away is where these refspecs lead, and nowhere else.
+        """
         have = [f"--negotiation-tip={tip}" for tip in tips if self.repo.resolve(tip)]
         none = [] if have else ["-c", "fetch.negotiationAlgorithm=noop"]
         # What our refspecs don't name is none of our business: tags, submodules, FETCH_HEAD.
         options = ["--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=",
-                   "--no-prune", "--no-auto-maintenance", "--no-filter", "--progress",
-                   "--stdin", *have]  # fmt: skip
-        code, _, errors = self._run(
-            [*none, "fetch", *options, "--", self.remote.name], "".join(f"{x}\n" for x in refspecs)
-        )
+                   "--prune" if prune else "--no-prune", "--no-auto-maintenance", "--no-filter",
+                   "--progress", "--stdin", *have]  # fmt: skip
+        words = [*none, "fetch", *options, "--", self.remote.name]
+        for _ in range(_TRIES):
+            code, _, errors = self._run(words, "".join(f"{x}\n" for x in refspecs))
+            # The user's own fetch, or another of ours, brought the same meanwhile.
+            if not code or not answers.is_race(errors):
+                break
         if code:
             raise self._failure("fetch", errors)
+
+    def list_refs(self, prefixes: Sequence[str]) -> dict[str, Oid]:
+        """The refs that the remote has under prefixes that end in a slash."""
+        patterns = [f"{prefix}*" for prefix in prefixes]
+        code, output, errors = self._run(["ls-remote", "--refs", "--", self.remote.name, *patterns])
+        if code:
+            raise self._failure("fetch", errors)
+        pairs = (line.split("\t", 1) for line in output.splitlines() if "\t" in line)
+        return {
+            ref: Oid(oid)
+            for oid, ref in pairs
+            if is_oid(oid) and ref.startswith(tuple(prefixes)) and _NAME.fullmatch(ref)
+        }
 
     def push(self, sent: Sequence[Sent], *, atomic: bool) -> list[Answer]:
         """Push refs by name; raises TransferFailed when no ref got an answer."""
@@ -109,7 +134,7 @@ class Line:
             ["git", f"--git-dir={self.repo.common_dir}", *_STALL, *_QUIET, *args],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True, encoding="utf-8", errors="replace",
-            env=_environment(watched=self._watched), cwd=self.repo.common_dir,
+            env=_environment(watched=self._watched), cwd=self._place(),
         )  # fmt: skip
         clock = threading.Timer(_PATIENCE, process.kill)
         if not self._watched:
@@ -135,6 +160,11 @@ class Line:
         finally:
             clock.cancel()
         return code, "".join(output), "".join(errors)
+
+    def _place(self) -> Path:
+        """Where a remote's relative path begins, as it does for the user's own git."""
+        common = self.repo.common_dir
+        return self.repo.work_tree or (common.parent if common.name == ".git" else common)
 
     def _failure(self, verb: str, errors: str) -> TransferFailed:
         name = answers.hide_password(self.remote.name)

@@ -11,7 +11,7 @@ import pytest
 from gitsession import entry
 from gitsession.actions.doctor import Finding, examine
 from gitsession.actions.install import install
-from gitsession.store import spool
+from gitsession.store import outbox, spool
 from tests.hooks.ground import picture, put_program, run
 from tests.scratch import Scratch
 
@@ -74,6 +74,25 @@ def test_settings_of_git_that_spoil_the_index(
     for finding in found:
         run(repo, "sh", "-c", finding.mend)
         assert troubles(repo) == []
+
+
+def test_an_index_that_git_fetch_leaves_behind(repo: Scratch) -> None:
+    repo.git("remote", "add", "origin", "https://example.com/x.git")
+    assert [f.mend for f in troubles(repo)] == ["git session init"]
+    install(repo.path, shared=False, agent="claude-code", push=True)
+    assert troubles(repo) == []
+
+
+def test_a_remote_that_nobody_chose(repo: Scratch) -> None:
+    for name in ("one", "two"):
+        repo.git("remote", "add", name, f"https://example.com/{name}.git")
+    assert [f.mend for f in troubles(repo)] == ["git config session.remote NAME"]
+
+
+def test_pushes_that_failed(repo: Scratch) -> None:
+    outbox.failed(repo.path / ".git", "no such place")
+    [finding] = troubles(repo)
+    assert ("no such place" in finding.what, finding.mend) == (True, "git session sync")
 
 
 def test_a_shallow_clone(repo: Scratch, tmp_path: Path) -> None:

@@ -72,8 +72,45 @@ def test_pushing_can_be_refused_and_allowed_again(scratch: Scratch) -> None:
 def test_it_says_where_things_will_go(scratch: Scratch) -> None:
     scratch.git("remote", "add", "origin", "https://me:secret@example.com/x.git")
     said = init(scratch.path)
-    assert "nothing is sent yet" in said
+    assert "`git push` will send" in said
     assert "to origin (https://example.com/x.git)" in said
+    assert "secret" not in said
+
+
+def test_it_asks_which_of_several_remotes_gets_the_sessions(scratch: Scratch) -> None:
+    for name in ("one", "two"):
+        scratch.git("remote", "add", name, f"https://example.com/{name}.git")
+    assert "git config session.remote NAME" in init(scratch.path)
+    scratch.git("config", "session.remote", "two")
+    assert "to two (https://example.com/two.git)" in init(scratch.path)
+
+
+def test_git_fetch_brings_the_index_along(scratch: Scratch) -> None:
+    scratch.git("remote", "add", "origin", "https://example.com/x.git")
+    before = (scratch.path / ".git/config").read_bytes()
+    init(scratch.path)
+    ours = "+refs/notes/sessions*:refs/session-remotes/origin/notes/sessions*"
+    assert scratch.git("config", "--get-all", "remote.origin.fetch").splitlines()[1:] == [ours]
+    init(scratch.path)
+    assert scratch.git("config", "--get-all", "remote.origin.fetch").splitlines()[1:] == [ours]
+    deinit(scratch.path)
+    assert (scratch.path / ".git/config").read_bytes() == before
+
+
+def test_our_refspec_alone_is_taken_out_of_a_changed_configuration(scratch: Scratch) -> None:
+    scratch.git("remote", "add", "origin", "https://example.com/x.git")
+    init(scratch.path)
+    scratch.git("config", "--add", "remote.origin.fetch", "+refs/heads/x:refs/x")
+    deinit(scratch.path)
+    assert scratch.git("config", "--get-all", "remote.origin.fetch").splitlines() == [
+        "+refs/heads/*:refs/remotes/origin/*", "+refs/heads/x:refs/x",
+    ]  # fmt: skip
+
+
+def test_a_mirror_is_warned_of_and_left_alone(scratch: Scratch) -> None:
+    scratch.git("remote", "add", "--mirror=fetch", "origin", "https://example.com/x.git")
+    assert "mirror" in init(scratch.path)
+    assert scratch.git("config", "--get-all", "remote.origin.fetch") == "+refs/*:refs/*"
 
 
 def test_in_a_linked_worktree_all_of_them_are_served(scratch: Scratch, tmp_path: Path) -> None:

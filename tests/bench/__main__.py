@@ -12,7 +12,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from tests.bench import captures, corpus, hooks, many, memory, reading, report, storage
+from tests.bench import (
+    captures,
+    corpus,
+    hooks,
+    many,
+    memory,
+    reading,
+    report,
+    snapshots,
+    storage,
+    sync,
+)
 from tests.bench.ground import Ground, sealed
 from tests.bench.report import Row
 
@@ -21,6 +32,7 @@ Measure = Callable[[Ground], Iterator[Row]]
 
 GROUPS: dict[str, tuple[str, tuple[Measure, ...]]] = {
     "hooks": ("Hooks", (hooks.measure_agent,)),
+    "snapshots": ("Snapshots", (snapshots.measure_turn, snapshots.measure_hooks)),
     "commit": ("Committing", (hooks.measure_commit,)),
     "capture": ("Capturing", (captures.measure_size, captures.measure_flat)),
     "reading": ("Reading", (reading.measure_reading,)),
@@ -29,6 +41,16 @@ GROUPS: dict[str, tuple[str, tuple[Measure, ...]]] = {
     "reindex": ("Rebuilding the index", (reading.measure_reindex,)),
     "memory": ("Memory", (memory.measure,)),
     "many": ("Many captures", (many.measure,)),
+    "sync": (
+        "Sharing",
+        (
+            sync.measure_sync,
+            sync.measure_fetch,
+            sync.measure_clone,
+            sync.measure_push,
+            sync.measure_fold,
+        ),
+    ),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -33,24 +34,36 @@ class Timing:
 
     best: float
     median: float
+    cpu: float
+    """Of the processor, by the median; what else the machine does is left out of it."""
 
 
 def compare(contenders: Mapping[str, Contender], rounds: int) -> dict[str, Timing]:
     """Time all of them, round by round; the first round only warms up."""
     taken: dict[str, list[float]] = {name: [] for name in contenders}
+    used: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(rounds + 1):
         for name, contender in contenders.items():
             contender.before()
-            start = time.perf_counter()
+            start, busy = time.perf_counter(), processor()
             contender.run()
-            spent = time.perf_counter() - start
+            spent, busy = time.perf_counter() - start, processor() - busy
             contender.after()
             if number:
                 taken[name].append(spent / contender.times)
+                used[name].append(busy / contender.times)
     return {
-        name: Timing(best=min(spent), median=statistics.median(spent))
+        name: Timing(
+            best=min(spent), median=statistics.median(spent), cpu=statistics.median(used[name])
+        )
         for name, spent in taken.items()
     }
+
+
+def processor() -> float:
+    """Seconds of processor time of this process and of those it has waited for."""
+    both = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
+    return sum(use.ru_utime + use.ru_stime for use in both)
 
 
 def command(

@@ -16,7 +16,9 @@ from tests.bench.report import Row
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("group", ["capture", "reading", "speed", "storage", "reindex", "many"])
+@pytest.mark.parametrize(
+    "group", ["capture", "snapshots", "reading", "speed", "storage", "reindex", "many", "sync"]
+)
 def test_a_quick_run_of_what_needs_no_peer(group: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.bench", "--quick", "--only", group],

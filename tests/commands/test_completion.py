@@ -155,7 +155,7 @@ def test_the_verbs_are_offered_without_importing_them(
     monkeypatch.setenv("COMP_WORDS", "git-session s")
     monkeypatch.setenv("COMP_CWORD", "1")
     assert entry.main([]) == 0
-    assert capsys.readouterr().out == "plain,status\nplain,show\n"
+    assert capsys.readouterr().out == "plain,status\nplain,show\nplain,sync\n"
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ HOOKS = Path(__file__).parent.parent.parent / "hooks"
 
 
 def test_a_script_is_short_and_plain_sh() -> None:
-    for path in sorted(HOOKS.iterdir()):
+    for path in sorted(path for path in HOOKS.rglob("*") if path.is_file()):
         text = path.read_text()
         assert len(text.splitlines()) <= 20, path.name
         if shutil.which("shellcheck"):

@@ -24,10 +24,27 @@ from gitsession.render.markdown import code, defuse, fence, render_markdown
 from gitsession.render.normal import normal_view
 from gitsession.render.tables import render_stat, render_turns
 from gitsession.render.terminal import render_story
-from gitsession.render.timeline import Story, describe_tokens, short, summarize, turn_rows
+from gitsession.render.timeline import (
+    Story,
+    describe_tokens,
+    find_root,
+    short,
+    summarize,
+    turn_rows,
+)
 from gitsession.render.width import width_of
 from tests.render import golden
-from tests.render.stories import COMMIT, ENTRY, NOW, RECORD, STORY, TURNS, spoiled, spoiled_entry
+from tests.render.stories import (
+    COMMIT,
+    ENTRY,
+    NOW,
+    RECORD,
+    ROOT,
+    STORY,
+    TURNS,
+    spoiled,
+    spoiled_entry,
+)
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -117,6 +134,16 @@ def test_the_table_of_turns() -> None:
 
 def test_the_statistics() -> None:
     golden.check("stat.txt", joined(render_stat(STORY, width=72, color=False)))
+
+
+@pytest.mark.parametrize("here", [ROOT, "/another/machine", ""])
+def test_the_work_tree_of_another_machine_is_told_by_the_records(here: str) -> None:
+    assert find_root(STORY, here) == ROOT
+
+
+def test_without_records_there_is_only_the_work_tree_here() -> None:
+    bare = msgspec.structs.replace(STORY, records=())
+    assert find_root(bare, "/another/machine") == "/another/machine"
 
 
 def test_without_records_the_turns_are_counted() -> None:

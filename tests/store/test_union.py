@@ -17,6 +17,7 @@ from tests import strategies
 
 HEAD = Head(v=1, session=SessionId("s"), agent="claude-code")
 NOTHING = Forgotten()
+BLOBS = [Oid("a" * 40), Oid("b" * 40)]
 OF_COMMIT = {number: Oid(digit * 40) for number, digit in enumerate("abcdef")}
 
 
@@ -56,10 +57,18 @@ contents = st.builds(
     Contents,
     head=st.just(HEAD),
     pieces=st.lists(pieces | stubs, max_size=5, unique_by=lambda p: p.own.id).map(tuple),
-    others=st.dictionaries(st.sampled_from(["results/x.zst", "y"]), strategies.oids, max_size=2),
+    others=st.dictionaries(
+        st.sampled_from(["results/x.zst", "y"]),
+        st.sampled_from(BLOBS) | strategies.oids,
+        max_size=2,
+    ),
 )
 gone = st.sampled_from(
-    [NOTHING, Forgotten(captures=frozenset({CaptureId("2" * 40), CaptureId("3" * 40)}))]
+    [
+        NOTHING,
+        Forgotten(captures=frozenset({CaptureId("2" * 40), CaptureId("3" * 40)})),
+        Forgotten(blobs=frozenset(BLOBS[:1])),
+    ]
 )
 
 
@@ -116,3 +125,12 @@ def test_what_was_only_cleaned_takes_the_place_of_a_stub() -> None:
     here = trees.emptied(session(piece(0), secret), gone)
     there = session(piece(0), cleaned)
     assert union.join(here, there, gone) == there
+
+
+def test_a_large_output_that_was_forgotten_keeps_its_place() -> None:
+    gone = Forgotten(blobs=frozenset(BLOBS[:1]))
+    here = Contents(head=HEAD, pieces=(), others={"results/x.zst": BLOBS[0]})
+    empty = trees.emptied(here, gone)
+    assert empty.others == {"results/x.zst": ""}
+    assert union.join(here, empty, gone) == empty
+    assert [put.path for put in trees.tree_of(empty)[0]] == ["session.json", "results/x.zst"]

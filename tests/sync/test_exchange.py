@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from gitsession import config
+from gitsession.actions.reindex import reindex
 from gitsession.git import refs
+from gitsession.sync.fold import fold_index
+from gitsession.sync.remote import remote_of
+from gitsession.sync.transport import Line
 from tests.scratch import Scratch
 from tests.sync.clones import Clone, make_origin
 
@@ -132,3 +137,33 @@ def test_an_index_that_git_notes_arranged_otherwise_is_the_same(ann: Clone, bob:
     assert ann.index_tree() == bob.index_tree()
     assert ann.prompts() == {"s1": ["one"], "s2": ["two"]}
     assert ann.git("notes", "--ref=sessions", "show", other) == '{"v":9,"x":"kept"}'
+
+
+def test_a_clone_with_the_index_alone_loses_nothing_by_a_rebuild(ann: Clone, bob: Clone) -> None:
+    ann.capture("s1", "first", commit=ann.scratch.head())
+    ann.capture("s2", "other")
+    ann.sync()
+    bob.fetch("s1")
+    ann.capture("s1", "second")
+    ann.sync()
+    # Bob has the index of both, half of one session and nothing of the other.
+    with bob.open() as repo:
+        line = Line(repo, remote_of("origin"), watched=False)
+        line.fetch([f"+{refs.INDEX}*:{refs.seen('origin', refs.INDEX)}*"])
+        fold_index(repo, remote_of("origin"), config.load(bob.path))
+    before = bob.index_tree()
+    assert before == ann.index_tree()
+    reindex(bob.path)
+    assert bob.index_tree() == before
+
+
+def test_a_record_that_only_reached_its_session_ref_is_entered_by_whoever_fetches_it(
+    ann: Clone, bob: Clone
+) -> None:
+    ann.capture("s1", "first", commit=ann.scratch.head())
+    ann.git("push", "-q", "origin", "refs/sessions/s1")
+    assert bob.fetch(everything=True) == ()
+    assert bob.prompts() == {"s1": ["first"]}
+    bob.sync()
+    ann.sync()
+    assert ann.index_tree() == bob.index_tree()
