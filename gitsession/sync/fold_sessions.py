@@ -96,7 +96,7 @@ def _fold_once(
         # What was forgotten is not taken back because a remote still has it.
         unwanted[ref] = _let_go(repo, remote, ref, theirs)
         return False
-    if session not in gone.partly and (ours is None or is_ancestor(repo, ours, theirs)):
+    if session not in gone.partly and (ours is None or _goes_on(repo, ours, theirs)):
         repo.swap([Swap(ref=ref, old=ours, new=theirs)])
         return True
     found = contents.read(repo, theirs)
@@ -112,6 +112,14 @@ def _fold_once(
         unwanted[ref] = _let_go(repo, remote, ref, theirs)
     Ledger(repo, settings).ensure_indexed(whole.records)
     return True
+
+
+def _goes_on(repo: Plumbing, ours: Oid, theirs: Oid) -> bool:
+    """Whether theirs is ours and more: standing on it, and holding all of it."""
+    if not is_ancestor(repo, ours, theirs):
+        return False
+    mine, yours = contents.read(repo, ours), contents.read(repo, theirs)
+    return {r.id for r in mine.records} <= {r.id for r in yours.records}
 
 
 def _let_go(repo: Plumbing, remote: Remote, ref: str, theirs: Oid) -> Oid:

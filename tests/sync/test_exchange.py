@@ -9,6 +9,8 @@ import pytest
 from gitsession import config
 from gitsession.actions.reindex import reindex
 from gitsession.git import refs
+from gitsession.git.repository import Draft
+from gitsession.store import layout
 from gitsession.sync.fold import fold_index
 from gitsession.sync.remote import remote_of
 from gitsession.sync.transport import Line
@@ -167,3 +169,23 @@ def test_a_record_that_only_reached_its_session_ref_is_entered_by_whoever_fetche
     bob.sync()
     ann.sync()
     assert ann.index_tree() == bob.index_tree()
+
+
+def test_a_remote_that_went_on_without_a_capture_takes_none_from_us(ann: Clone, bob: Clone) -> None:
+    ann.capture("s1", "first")
+    ann.capture("s1", "second")
+    ann.sync()
+    bob.fetch("s1")
+    with bob.open() as repo:
+        tip = repo.resolve("refs/sessions/s1")
+        assert tip is not None
+        gone = (layout.record(2), layout.segment(2))
+        (bad,) = repo.write(
+            [Draft(message="x\n", parents=(tip,), removes=gone)], config.load(bob.path).author
+        )
+    bob.git("push", "-q", "origin", f"{bad}:refs/sessions/s1")
+    ann.fetch("s1")
+    assert ann.texts("s1") == ["first", "second"]
+    ann.sync()
+    bob.fetch("s1")
+    assert bob.texts("s1") == ["first", "second"]
