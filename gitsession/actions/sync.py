@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Report = Callable[[str, float, float | None], None]
 
 
-class Synced(Frozen, frozen=True, kw_only=True):
+class Synced(Frozen, frozen=True, kw_only=True, omit_defaults=False):
     """What went where."""
 
     remote: str
@@ -31,7 +31,7 @@ class Synced(Frozen, frozen=True, kw_only=True):
     pushed: Pushed | None = None
 
 
-class Outlook(Frozen, frozen=True, kw_only=True):
+class Outlook(Frozen, frozen=True, kw_only=True, omit_defaults=False):
     """What waits to be pushed; nothing has a default, so that `--json` says everything."""
 
     remote: str

@@ -55,4 +55,5 @@ def command(
         click.echo("nothing new")
         return
     what = f" for {record.commit[:12]}" if record.commit else ""
-    click.echo(f"captured {record.turns} turns of session {record.session} (#{record.seq}){what}")
+    turns = f"{record.turns} turn{'' if record.turns == 1 else 's'}"
+    click.echo(f"captured {turns} of session {record.session} (#{record.seq}){what}")

@@ -9,6 +9,7 @@ _RECORD = re.compile(r"(?:\d+/)?(\d{1,9})\.json")
 _SEGMENT = re.compile(
     r"(?:captures/(?:\d+/)?|subagents/[A-Za-z0-9._-]+/)(\d{1,9})\.jsonl\.zst", re.ASCII
 )
+_ENTRY = re.compile(rb"100644 (\d{1,9})\.json\0")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 HEAD = "session.json"
@@ -65,3 +66,11 @@ def segment_seq(path: str) -> int | None:
     """The number of the capture whose lines a path of the whole tree holds."""
     found = _SEGMENT.fullmatch(path)
     return int(found[1]) if found else None
+
+
+def seqs_in(tree: bytes) -> tuple[int, ...]:
+    """The captures whose records a folder holds, from the bytes of its tree object.
+
+    A session of a thousand captures reads ten of these at each capture.
+    """
+    return tuple(map(int, _ENTRY.findall(tree)))

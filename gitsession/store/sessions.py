@@ -107,8 +107,7 @@ def _seqs_in(repo: Repository, folder: Entry) -> tuple[int, ...]:
     """The captures in one folder of hundred: a full one never changes, so it is read once."""
     key = (folder.oid, folder.path)
     if key not in _read:
-        paths = (f"{folder.path}/{entry.path}" for entry in repo.tree(folder.oid))
-        found = tuple(seq for path in paths if (seq := layout.seq_of(path)) is not None)
+        found = layout.seqs_in(repo.read(folder.oid) or b"")
         if len(_read) >= _MAX_READ:
             _read.clear()
         _read[key] = found

@@ -33,7 +33,7 @@ _MOVES_ON = 0.05
 """Seconds that a race is worth waiting for at first; it doubles with every try."""
 
 
-class Fetched(Frozen, frozen=True, kw_only=True):
+class Fetched(Frozen, frozen=True, kw_only=True, omit_defaults=False):
     """What came from the remote."""
 
     records: int = 0
@@ -52,7 +52,7 @@ class Held(Frozen, frozen=True, kw_only=True):
     reason: str
 
 
-class Pushed(Frozen, frozen=True, kw_only=True):
+class Pushed(Frozen, frozen=True, kw_only=True, omit_defaults=False):
     """What went to the remote."""
 
     refs: tuple[str, ...] = ()

@@ -75,3 +75,11 @@ def test_no_name_leads_out_of_its_folder(name: str) -> None:
 def test_known_paths() -> None:
     assert layout.subagent("agent-a1", 3) == "subagents/agent-a1/3.jsonl.zst"
     assert layout.result("b7.txt") == "results/b7.txt.zst"
+
+
+@given(st.sets(st.integers(100, 199)))
+def test_the_numbers_in_a_folder_are_read_from_its_tree(seqs: set[int]) -> None:
+    names = sorted(f"{seq}{end}" for seq in seqs for end in (".json", ".jsonl.zst"))
+    tree = b"".join(b"100644 %s\0%s" % (name.encode(), bytes(20)) for name in names)
+    assert set(layout.seqs_in(tree)) == seqs
+    assert layout.seqs_in(b"40000 1.json\0" + bytes(20)) == ()
