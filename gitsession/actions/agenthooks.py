@@ -45,10 +45,11 @@ def add(text: str, hooks: Sequence[HookEntry], agent: str) -> str:
         text = _remove(text, event)
     for event, entry in wanted.items():
         command = command_line(agent, entry.word)
-        if [found for name, _, _, found in _ours(text) if name == event] == [command]:
+        if _found(text, event) == [(command, entry.matcher)]:
             continue
         hook = {"type": "command", "command": command, "timeout": entry.timeout}
-        text = _append(_remove(text, event), event, {"hooks": [hook]})
+        group = {"matcher": entry.matcher} if entry.matcher else {}
+        text = _append(_remove(text, event), event, {**group, "hooks": [hook]})
     return text
 
 
@@ -61,8 +62,11 @@ def take_out(text: str) -> str:
 def missing(text: str, hooks: Sequence[HookEntry], agent: str) -> list[str]:
     """The events that our shim is not told of."""
     _check(text)
-    there = {(event, command) for event, _, _, command in _ours(text)}
-    return [e.event for e in hooks if (e.event, command_line(agent, e.word)) not in there]
+    return [
+        entry.event
+        for entry in hooks
+        if (command_line(agent, entry.word), entry.matcher) not in _found(text, entry.event)
+    ]
 
 
 def _check(text: str) -> None:
@@ -94,6 +98,19 @@ def _ours(text: str) -> Iterator[tuple[str, int, int, str]]:
                 command = jsontext.value(text, found) if found else None
                 if isinstance(command, str) and MARK in command:
                     yield event, at, place, command
+
+
+def _found(text: str, event: str) -> list[tuple[str, str]]:
+    """Our entries under an event: the command, and the tools that it is for."""
+    hooks = jsontext.parse(text).member("hooks")
+    groups = hooks.member(event) if hooks else None
+    found = []
+    for name, at, _, command in _ours(text):
+        if name == event and groups is not None:
+            told = groups.children[at].member("matcher")
+            matcher = jsontext.value(text, told) if told else ""
+            found.append((command, matcher if isinstance(matcher, str) else ""))
+    return found
 
 
 def _remove(text: str, event: str | None) -> str:

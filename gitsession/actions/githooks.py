@@ -22,7 +22,7 @@ from gitsession.actions.site import Site, ask, get_config
 from gitsession.git.run import run
 
 HOOKS = ("post-commit", "post-merge", "post-rewrite", "pre-push")
-PARTS = ("spool.sh", "event.sh", "agent")
+PARTS = ("spool.sh", "event.sh", "moment.sh", "wait.sh", "agent")
 KEY = "core.hooksPath"
 
 _TELL = "tell.sh"

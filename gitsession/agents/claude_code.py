@@ -4,36 +4,59 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from gitsession.agents import claude_lines as form
-from gitsession.agents.base import Event, EventName, HookEntry, Source
+from gitsession.agents.base import Event, EventName, HookEntry, Side, Source
+from gitsession.agents.claude_cut import cut, join
 from gitsession.agents.claude_meaning import parent_of, parse_line
+from gitsession.agents.claude_paths import (
+    META,
+    PLAIN,
+    RESULTS,
+    SUBAGENTS,
+    install,
+    launch,
+    place_of,
+    projects,
+    side_place,
+    staged_for,
+    sweep,
+)
+from gitsession.agents.claude_place import prepare, select
 from gitsession.agents.claude_seals import drop_broken_seals
 from gitsession.agents.claude_turns import read_turns
 from gitsession.ids import SessionId
 
 __all__ = [
-    "HOOKS", "NAME", "TITLE", "detect", "drop_broken_seals", "find_source", "list_sources",
-    "parent_of", "parse_event", "parse_line", "read_turns", "session_of", "side_sources",
+    "HOOKS", "NAME", "TITLE", "cut", "detect", "drop_broken_seals", "find_source", "install",
+    "join", "launch", "list_sources", "parent_of", "parse_event", "parse_line", "place_of",
+    "prepare", "read_sides", "read_turns", "select", "session_of", "shell_of", "side_place",
+    "side_sources", "sweep",
 ]  # fmt: skip
 
 NAME = "claude-code"
 TITLE = "Claude Code"
-HOOKS = (
+HOOKS: Sequence[HookEntry] = (
     HookEntry(event="SessionStart", word="session-start", timeout=5),
     HookEntry(event="UserPromptSubmit", word="prompt", timeout=5),
+    HookEntry(
+        event="PreToolUse",
+        word="tool-starting",
+        timeout=5,
+        matcher="Bash|Write|Edit|MultiEdit|NotebookEdit",
+    ),
     HookEntry(event="Stop", word="turn-ended", timeout=5),
     HookEntry(event="StopFailure", word="turn-ended", timeout=5),
     HookEntry(event="SubagentStop", word="subagent-ended", timeout=5),
     HookEntry(event="SessionEnd", word="session-end", timeout=10),
 )
 
+_SHELL = "CLAUDE_CODE_SESSION_ID"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
-_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 _HEAD_LINES = 100
 _HEAD_BYTES = 64 * 1024 * 1024
 
@@ -47,12 +70,18 @@ class Payload(Struct):
     source: str | None = None
     reason: str | None = None
     trigger: str | None = None
+    prompt_id: str | None = None
 
 
 def detect(env: Mapping[str, str]) -> SessionId | None:
     """The session whose shell this is: the client names it there."""
-    session = env.get("CLAUDE_CODE_SESSION_ID", "")
+    session = env.get(_SHELL, "")
     return SessionId(session) if session else None
+
+
+def shell_of(session: SessionId) -> dict[str, str]:
+    """What the client has in its shell, as far as we look at it."""
+    return {_SHELL: session}
 
 
 def parse_event(word: EventName, payload: bytes) -> Event | None:
@@ -69,22 +98,16 @@ def parse_event(word: EventName, payload: bytes) -> Event | None:
         source=told.transcript_path or "",
         cwd=told.cwd or "",
         reason=told.reason or told.source or told.trigger or "",
+        prompt=told.prompt_id or "",
     )
-
-
-def _projects(env: Mapping[str, str]) -> Path | None:
-    if base := env.get("CLAUDE_CONFIG_DIR"):
-        return Path(base) / "projects"
-    home = env.get("HOME")
-    return Path(home) / ".claude" / "projects" if home else None
 
 
 def _transcripts(env: Mapping[str, str], name: str) -> Iterator[tuple[float, str]]:
     """(time of change, path) of the transcripts by a name; `*` for all."""
-    projects = _projects(env)
-    if projects is None:
+    top = projects(env)
+    if top is None:
         return
-    for path in projects.glob(f"*/{name}.jsonl"):
+    for path in top.glob(f"*/{name}.jsonl"):
         try:
             if path.is_file():
                 yield path.stat().st_mtime, str(path)
@@ -106,7 +129,7 @@ def list_sources(folder: Path, env: Mapping[str, str]) -> list[str]:
     found = []
     for changed, path in _transcripts(env, "*"):
         # Older clients kept the subagents' transcripts among the others.
-        if Path(path).name.startswith("agent-"):
+        if Path(path).name.startswith("agent-") or staged_for(Path(path)) is not None:
             continue
         cwd = next((entry.cwd for entry in _head(path) if entry.cwd), None)
         if cwd is None:
@@ -153,14 +176,28 @@ def side_sources(source: str) -> list[Source]:
         return []
     agents = [
         Source(kind="subagent", name=path.stem, path=str(path))
-        for path in _plain_files(beside / "subagents")
+        for path in _plain_files(beside / SUBAGENTS)
         if path.suffix == ".jsonl"
     ]
     results = [
         Source(kind="result", name=path.name, path=str(path))
-        for path in _plain_files(beside / "tool-results")
+        for path in _plain_files(beside / RESULTS)
     ]
     return agents + results
+
+
+def read_sides(source: str) -> tuple[Side, ...]:
+    """All that lies beside a transcript."""
+    return tuple(_read_side(side) for side in side_sources(source))
+
+
+def _read_side(side: Source) -> Side:
+    path = Path(side.path)
+    if side.kind != "subagent":
+        return Side(kind="result", name=side.name, data=path.read_bytes())
+    about = path.with_suffix(META)
+    told = about.read_bytes() if about.is_file() and not about.is_symlink() else b""
+    return Side(kind="subagent", name=side.name, data=path.read_bytes(), about=told)
 
 
 def _plain_files(folder: Path) -> list[Path]:
@@ -172,4 +209,4 @@ def _plain_files(folder: Path) -> list[Path]:
             names = [e.name for e in found if e.is_file(follow_symlinks=False)]
     except OSError:
         return []
-    return [folder / name for name in sorted(names) if _PLAIN.fullmatch(name)]
+    return [folder / name for name in sorted(names) if PLAIN.fullmatch(name)]

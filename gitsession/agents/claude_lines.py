@@ -149,6 +149,18 @@ def decode_entry(raw: bytes) -> Entry | None:
         return salvage(mend(raw), Entry)
 
 
+def decode_parts(raw: Raw | bytes) -> dict[str, Raw] | None:
+    """The fields of an object, undecoded; None when it is none."""
+    try:
+        return _PARTS.decode(raw)
+    except FAILURES:
+        pass
+    try:
+        return _PARTS.decode(mend(bytes(raw)))
+    except FAILURES:
+        return None
+
+
 def understand(raw: Raw | bytes, kind: type[T]) -> T | None:
     """Understand a part of a line as far as possible; None when it is no object."""
     try:

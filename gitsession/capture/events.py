@@ -23,6 +23,7 @@ from gitsession.capture.leftover import capture_leftover
 from gitsession.capture.pipeline import Pipeline
 from gitsession.capture.replaced import find_replaced
 from gitsession.capture.scan import meet, scan
+from gitsession.capture.snapshot import understand as understand
 from gitsession.git import inspect, notes, refs
 from gitsession.git.plumbing import Plumbing
 from gitsession.git.repository import Commit
@@ -177,13 +178,6 @@ def rewritten(event: Spooled) -> set[str]:
 
 
 # -- the agent --------------------------------------------------------------------------------
-
-
-def understand(event: Spooled) -> Event | None:
-    """An agent's event in our words."""
-    if event.agent not in agents.NAMES:
-        return None
-    return agents.get(event.agent).parse_event(event.word, event.body)  # type: ignore[arg-type]
 
 
 def on_agent(pipeline: Pipeline, repo: Plumbing, event: Spooled, *, final: bool) -> None:

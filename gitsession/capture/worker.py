@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from gitsession.capture import events, replaced
+from gitsession.capture import events, replaced, snapshot
 from gitsession.capture.commits import Waiting
 from gitsession.capture.pipeline import Pipeline
 from gitsession.errors import SessionError
@@ -145,6 +145,7 @@ class Worker:
             case "post-rewrite":
                 events.on_rewrite(pipeline, event)
             case "agent":
+                snapshot.take_for(self._common, event, pipeline.settings)
                 if event.word == "session-start":
                     self._mend()
                 events.on_agent(pipeline, repo, event, final=final)

@@ -74,7 +74,8 @@ def test_the_adapter_matches_the_protocol() -> None:
     adapter = agents.get("claude-code")
     assert (adapter.NAME, adapter.TITLE) == ("claude-code", "Claude Code")
     assert {hook.event for hook in adapter.HOOKS} == {
-        "SessionStart", "UserPromptSubmit", "Stop", "StopFailure", "SubagentStop", "SessionEnd",
+        "SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "StopFailure", "SubagentStop",
+        "SessionEnd",
     }  # fmt: skip
     assert all(hook.timeout > 0 for hook in adapter.HOOKS)
 
