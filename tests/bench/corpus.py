@@ -9,6 +9,7 @@ compress.
 from __future__ import annotations
 
 import json
+import os
 import random
 import uuid
 from collections.abc import Iterator, Sequence
@@ -81,7 +82,7 @@ def _generated(home: Path, number: int, size: int) -> Path:
     session = str(uuid.UUID(int=random.Random(f"session {number}").getrandbits(128), version=4))
     path = home / f"{session}.jsonl"
     if not path.exists():
-        fresh = path.with_suffix(".new")
+        fresh = path.with_suffix(f".{os.getpid()}")
         fresh.write_bytes(b"".join(generate(session, size, number)))
         fresh.replace(path)
     return path

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import subprocess
+import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 
@@ -27,9 +29,12 @@ def get(cache: Path, corpus: Corpus, commits: int) -> Path:
     path = cache / f"annotated-{commits}-{GENERATION}"
     if not (path / "done").exists():
         print(f"  making a repository with {commits:,} annotated commits …", flush=True)
-        run("rm", "-rf", path, cwd=cache)
-        _make(path, corpus, commits)
-        (path / "done").touch()
+        # Another run may be at it as well: whoever is done first puts it there.
+        fresh = Path(tempfile.mkdtemp(prefix="making-", dir=cache))
+        _make(fresh, corpus, commits)
+        (fresh / "done").touch()
+        with suppress(OSError):
+            fresh.rename(path)
     return path / "repo"
 
 
