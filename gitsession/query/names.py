@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+import msgspec
+
 from gitsession.errors import Ambiguous, NotFound
 from gitsession.git import refs
 from gitsession.git.plumbing import Plumbing
@@ -67,8 +69,10 @@ def _session(repo: Plumbing, name: str) -> sessions.Stored | None:
 
 def _of_task(repo: Plumbing, name: str) -> Iterator[Record]:
     seen = set()
+    # Notes are canonical JSON: one without these bytes needs no decoding.
+    wanted = msgspec.json.encode(name)[1:-1]
     for _, note in read_all(repo):
-        for record in records.readable(records.decode_note(note)):
+        for record in records.readable(records.decode_note(note)) if wanted in note else ():
             if record.task == name and record.id not in seen:
                 seen.add(record.id)
                 yield record
