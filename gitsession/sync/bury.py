@@ -74,6 +74,8 @@ def _without_parts(
     mine = refs.session(session)
     for ref, tip in refs_of(repo, frozenset({session})):
         if ref != mine and "/sessions/" not in ref.removeprefix(refs.REMOTES):
+            # Snapshots are whole work trees: what was forgotten may be anywhere in them.
+            yield Swap(ref=ref, old=tip, new=None)
             continue
         try:
             whole = contents.read(repo, tip)

@@ -199,6 +199,22 @@ def test_one_capture_leaves_and_the_others_stay(ann: Clone, bob: Clone, origin: 
     assert bob.texts("s1") == [*whole, "still goes on"]
 
 
+def test_the_snapshots_of_a_session_go_with_any_part_of_it(ann: Clone, bob: Clone) -> None:
+    capture = ann.capture("s1", SECRET)
+    ann.capture("s2", "other")
+    ann.sync()
+    bob.fetch("s1")
+    for clone in (ann, bob):
+        for name in ("s1", "s2"):
+            clone.git("update-ref", f"refs/snapshots/{name}", "HEAD")
+    forget.carry_out(ann.path, Request(name=capture.id[:8]), remote="")
+    bob.sync()
+    for clone in (ann, bob):
+        assert clone.git("for-each-ref", "--format=%(refname)", "refs/snapshots") == (
+            "refs/snapshots/s2"
+        )
+
+
 def test_a_text_leaves_and_the_capture_stays(ann: Clone, bob: Clone, origin: Scratch) -> None:
     ann.capture("s1", "before")
     old = ann.capture("s1", f"the key is {SECRET} indeed")
