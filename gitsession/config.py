@@ -38,6 +38,10 @@ class Settings(Frozen, frozen=True, kw_only=True):
     snapshot_max_file: int = 100 << 20
     """Bytes up to which an untracked file is in a snapshot."""
     push_snapshots: bool = False
+    auto_commit: bool = False
+    """`start` makes sessions whose turns are committed."""
+    worktrees: str = ""
+    """The folder for the work trees of forks; beside the repository's own if empty."""
     remotes: tuple[str, ...] = ()
     """The names of the repository's remotes, in the order of its configuration."""
     mirrors: tuple[str, ...] = ()
@@ -85,6 +89,8 @@ def parse(listing: bytes, env: Mapping[str, str]) -> Settings:
         snapshot_keep=_size("snapshotKeep", last("snapshotKeep", "30")),
         snapshot_max_file=_size("snapshotMaxFile", last("snapshotMaxFile", "100m")),
         push_snapshots=_flag("session.pushSnapshots", last("pushSnapshots", "false")),
+        auto_commit=_flag("session.autoCommit", last("autoCommit", "false")),
+        worktrees=last("worktrees", ""),
         remotes=tuple(dict.fromkeys(_remotes(values))),
         mirrors=tuple(name for name in _remotes(values) if _is_mirror(values, name)),
         partial=any(key.startswith("remote.") and key.endswith(".promisor") for key in values),

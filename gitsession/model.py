@@ -48,6 +48,8 @@ class Parent(Frozen, frozen=True, kw_only=True):
 
     session: SessionId
     turn: int = 0
+    commit: Oid | None = None
+    """What its code began from, for a fork that git session made."""
 
 
 class Evidence(Frozen, frozen=True, kw_only=True):

@@ -71,7 +71,7 @@ def test_the_manual_page_is_sound() -> None:
         pytest.skip("this man has no --warnings")
     assert (done.returncode, done.stderr) == (0, "")
     for name in commands.visible():
-        assert f"git session {name}" in done.stdout
+        assert f"git session {name}" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize("path", WRITTEN, ids=lambda p: p.relative_to(ROOT).as_posix())

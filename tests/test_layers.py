@@ -13,7 +13,7 @@ LAYERS = (
     {"entry"},
     {"failure"},
     {"commands", "servers"},
-    {"actions"},
+    {"actions", "library"},
     {"capture", "query", "sync", "render", "audit"},
     {"store", "agents", "config"},
     {"git"},
@@ -21,6 +21,8 @@ LAYERS = (
 )
 DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 FORBIDDEN_WORDS = ("util", "common", "helper", "manager", "misc")
+FACE = ("gitsession", "gitsession.library")
+"""What the package offers programs, and imports only when one asks for it."""
 ONLY_IN = {"git": "sync/", "pygit2": "git/library.py"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -59,7 +61,9 @@ def upward(path: Path) -> list[str]:
     return [
         module
         for module in imports_of(path)
-        if module.split(".")[0] == "gitsession" and DEPTH[part_of(module)] < own
+        if module.split(".")[0] == "gitsession"
+        and DEPTH[part_of(module)] < own
+        and (name_of(path), module) != FACE
     ]
 
 

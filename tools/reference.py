@@ -50,6 +50,8 @@ SETTINGS = {
     "30.",
     "session.snapshotMaxFile": "An untracked file above this size is left out of snapshots. "
     "Default: 100m.",
+    "session.autoCommit": "true: `git session start` commits each turn. Default: false.",
+    "session.worktrees": "The folder for the work trees of forks. Default: beside the repository.",
     "session.warnSize": "A capture above this size is kept, and warned about. Default: 10m.",
     "session.redactRule": "A further kind of secret, as `name regex` (RE2; the first group, if "
     "there is one, is the secret); may be given many times.",

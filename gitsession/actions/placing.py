@@ -68,6 +68,29 @@ def take_away(adapter: Adapter, place: Path) -> None:
             empty.rmdir()
 
 
+def append(
+    adapter: Adapter,
+    lines: Iterable[bytes],
+    more: Iterable[bytes],
+    sides: Iterable[Side],
+    *,
+    place: Path,
+    session: SessionId,
+    roots: Mapping[str, str],
+    instead: Stamp | None,
+) -> Placed:
+    """Put more lines behind those that a session's source has; these stay as they are."""
+    fresh = tuple(more)
+    chosen = adapter.select(fresh, sides)
+    results = {s.name: str(adapter.side_place(place, s)) for s in chosen if s.kind == "result"}
+    fitted = adapter.prepare(fresh, session=session, roots=roots, results=results)
+    beside = [
+        _fit(adapter, side, session, roots, results) if side.kind == "subagent" else side
+        for side in chosen
+    ]
+    return adapter.install(place, (*lines, *fitted), beside, instead=instead)
+
+
 def _fit(
     adapter: Adapter,
     side: Side,

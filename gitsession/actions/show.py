@@ -99,12 +99,13 @@ def turns(path: Path, name: str, now: datetime) -> list[TurnRow]:
     """The turns of a session, with what each changed and the commits it led to."""
     with discover(path) as repo:
         take_in(repo)
-        stored = _get_session(repo, name)
+        stored = get_session(repo, name)
         story = stories.of_session(repo, stored)
         return turn_rows(story.turns, stories.commits_by_turn(repo, stored), now)
 
 
-def _get_session(repo: Plumbing, name: str) -> sessions.Stored:
+def get_session(repo: Plumbing, name: str) -> sessions.Stored:
+    """A session by its id or the beginning of one, fetched where only the index knows it."""
     try:
         return sessions.get_session(repo, name)
     except NotFound:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gitsession import config
+from gitsession.actions.branch_push import push_branches
 from gitsession.capture.pipeline import Pipeline
 from gitsession.capture.redact import Redactor
 from gitsession.capture.rules import RuleSet, ruleset_from
@@ -58,6 +59,7 @@ def run_worker(common_dir: Path) -> bool:
         return False
     try:
         done = make_worker(common_dir, final=False, settings=settings).run()
+        push_branches(common_dir, settings)
         if outbox.is_marked(common_dir):
             from gitsession.actions.publish import publish
 

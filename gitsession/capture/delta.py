@@ -13,14 +13,16 @@ from pathlib import Path
 
 from gitsession.agents.base import Adapter
 from gitsession.capture import reader
+from gitsession.git import refs
 from gitsession.git.repository import Repository
 from gitsession.ids import SessionId
 from gitsession.model import Frozen, Parent, Record
-from gitsession.store import contents, registry, sessions, tombstones
+from gitsession.store import contents, forks, registry, sessions, tombstones
 from gitsession.store.tombstones import Forgotten
 
 _HEAD_LINES = 400
 _TAIL_LINES = 2000
+_MOST_PARENTS = 50
 
 
 class Delta(Frozen, frozen=True, kw_only=True):
@@ -38,11 +40,15 @@ def find_delta(repo: Repository, adapter: Adapter, stored: sessions.Stored, sour
     """Which lines of a session's main source no capture holds yet."""
     last = sessions.last_record(repo, stored)
     if last is None:
-        return _inherited(repo, adapter, source)
+        return _inherited(repo, adapter, stored, source)
     if _continues(adapter, source, last):
         return Delta(start=last.offset)
     kept = stored_uuids(repo, adapter, stored)
-    return _again(adapter, source, kept | _forgotten_uuids(repo, adapter, stored, source, kept))
+    kept |= _forgotten_uuids(repo, adapter, stored, source, kept)
+    if stored.head is not None and stored.head.parent is not None:
+        # A fork that was put together here has its parent's lines in front, as if they were its.
+        kept |= _lines_before(repo, adapter, stored.head.parent.session)
+    return _again(adapter, source, kept)
 
 
 def _continues(adapter: Adapter, source: Path, last: Record) -> bool:
@@ -87,14 +93,17 @@ def _forgotten_uuids(
     return known - {""}
 
 
-def _inherited(repo: Repository, adapter: Adapter, source: Path) -> Delta:
+def _inherited(repo: Repository, adapter: Adapter, stored: sessions.Stored, source: Path) -> Delta:
     """A new session from its first line; a fork's after what it has from its parent."""
     end = reader.last_newline(source)
-    head = [raw for _, raw in islice(reader.lines(source, 0, end), _HEAD_LINES)]
-    parent = adapter.parent_of(head)
+    made = forks.find(repo.common_dir, refs.slug_of(stored.ref))
+    parent = made.parent if made else None
+    if parent is None:
+        head = [raw for _, raw in islice(reader.lines(source, 0, end), _HEAD_LINES)]
+        parent = adapter.parent_of(head)
     if parent is None:
         return Delta()
-    known = _lines_of(repo, adapter, parent.session)
+    known = _lines_before(repo, adapter, parent.session)
     # What was forgotten there isn't kept here instead: the line says where it is from.
     partly = tombstones.of_session(repo, parent.session) != Forgotten()
     start, turn = 0, 0
@@ -106,7 +115,25 @@ def _inherited(repo: Repository, adapter: Adapter, source: Path) -> Delta:
             start, turn = offset, prompts
         elif line.uuid:
             break
-    return Delta(start=start, parent=Parent(session=parent.session, turn=turn or parent.turn))
+    if made is None:
+        # The copy of a compacted session lacks the turns that were summarised.
+        parent = Parent(session=parent.session, turn=turn or parent.turn)
+    return Delta(start=start, parent=parent)
+
+
+def _lines_before(repo: Repository, adapter: Adapter, session: SessionId) -> set[str]:
+    """The lines of a parent, and of those that it is a fork of itself."""
+    uuids: set[str] = set()
+    seen: set[SessionId] = set()
+    following: SessionId | None = session
+    while following is not None and following not in seen and len(seen) < _MOST_PARENTS:
+        seen.add(following)
+        uuids |= _lines_of(repo, adapter, following)
+        stored = sessions.open_session(repo, following)
+        made = forks.find(repo.common_dir, refs.slug_of(stored.ref))
+        parent = stored.head.parent if stored.head else made.parent if made else None
+        following = parent.session if parent else None
+    return uuids
 
 
 def _lines_of(repo: Repository, adapter: Adapter, session: SessionId) -> set[str]:

@@ -11,7 +11,8 @@ from gitsession.config import Settings
 from gitsession.errors import Moved
 from gitsession.git import notes, refs
 from gitsession.git.plumbing import Plumbing
-from gitsession.git.repository import Put, Update
+from gitsession.git.repository import Put, Swap, Update
+from gitsession.git.stream import draft_of
 from gitsession.ids import Oid, SessionId
 from gitsession.model import Evidence, Foreign, Frozen, Record
 from gitsession.store import layout, outbox, records, sessions
@@ -34,19 +35,33 @@ class Ledger:
     def __init__(self, repo: Plumbing, settings: Settings) -> None:
         self.repo = repo
         self.settings = settings
+        self.alone = False
+        """Nobody else captures meanwhile: the worker holds a lock."""
 
     def enter(self, update: Update, record: Record) -> None:
-        """Move the session's ref, and the index in the same breath when nobody else does."""
+        """Move the session's ref, and the index in the same breath when nobody else does.
+
+        Who isn't alone moves both or none, for two processes more: who then tries
+        again may have another record, and the index would keep the first.
+        """
         tip = self.repo.resolve(refs.INDEX)
         also = self._plan_index(tip, [record])
         self._will_write()
         try:
-            self.repo.apply([update, *also], self.settings.author)
+            if self.alone:
+                self.repo.apply([update, *also], self.settings.author)
+            else:
+                self._apply_whole([update, *also])
         except Moved:
             mine = self.repo.resolve(update.ref)
-            if mine == update.old or not self._holds(update.ref, record):
+            if not self.alone or mine == update.old or not self._holds(update.ref, record):
                 raise
             self.ensure_indexed([record])
+
+    def _apply_whole(self, updates: Sequence[Update]) -> None:
+        made = self.repo.write([draft_of(update) for update in updates], self.settings.author)
+        pairs = zip(updates, made, strict=True)
+        self.repo.swap([Swap(ref=x.ref, old=x.old, new=new) for x, new in pairs])
 
     def _will_write(self) -> None:
         """Let whoever pushes know, before there is something: then it can't be missed."""

@@ -256,10 +256,14 @@ class Pipeline:
         last = sessions.last_record(self.repo, stored)
         return now() if last is None else max(now(), next_moment(last.captured_at))
 
+    def redact(self, words: str) -> str:
+        """A text without its secrets."""
+        clean = self._redactor.redact_text(words.encode("utf-8", "replace")).data
+        return clean.decode("utf-8", "replace")
+
     def _first_words(self, prompt: str) -> str:
         """A prompt as the record has it: a cut secret is one that no rule finds any more."""
-        clean = self._redactor.redact_text(prompt.encode("utf-8", "replace")).data
-        return shorten(clean.decode("utf-8", "replace"))
+        return shorten(self.redact(prompt))
 
 
 def now() -> str:

@@ -43,12 +43,16 @@ def write_segment(
     digest = hashlib.sha256()
     found: dict[str, int] = {}
     raw_size = 0
-    with os.fdopen(handle, "wb") as file, codec.writer(file) as packed:
-        for block in blocks:
-            raw_size += len(block)
-            clean = _clean(block, redactor, seal, found)
-            digest.update(clean)
-            packed.write(clean)
+    try:
+        with os.fdopen(handle, "wb") as file, codec.writer(file) as packed:
+            for block in blocks:
+                raw_size += len(block)
+                clean = _clean(block, redactor, seal, found)
+                digest.update(clean)
+                packed.write(clean)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
     return Segment(
         file=path,
         size=path.stat().st_size,

@@ -18,7 +18,7 @@ from gitsession.errors import SessionError
 from gitsession.git import restore, worktree
 from gitsession.git.plumbing import Plumbing
 from gitsession.git.putback import Plan
-from gitsession.git.restore import recover
+from gitsession.git.restore import Checked, recover
 from gitsession.git.worktree import Taken
 from gitsession.ids import Oid, SessionId
 from gitsession.model import Frozen
@@ -31,6 +31,8 @@ class PutBack(Frozen, frozen=True, kw_only=True):
     """A state that was put back, or could be."""
 
     plan: Plan
+    checked: Checked
+    """What of it is to be done: without what is so already, or left out of a sparse work tree."""
     before: Taken
     snapshot: Oid | None = None
     """Where the state before is kept."""
@@ -116,28 +118,34 @@ def put_back(
     settings: Settings,
     paths: Sequence[str] = (),
     *,
+    seen: Oid | None = None,
     dry_run: bool = False,
 ) -> PutBack:
     """Put a state (a tree) back into the work tree, in some files and folders or in all.
 
     The present state is kept first. Raises with the reason when it can't be done,
-    and has then changed nothing; `dry_run` only looks.
+    and has then changed nothing; `dry_run` only looks. `seen`: the present state as
+    somebody agreed to lose it; another one is not touched.
     """
     place = snapshots.restore_folder(repo.common_dir, repo.git_dir)
     side = snapshots.side_index(repo.common_dir, repo.git_dir)
     with snapshots.locked(repo.common_dir, repo.git_dir):
         left = recover(place, repo.work_tree) if repo.work_tree else []
         taken = worktree.take(repo, side, largest=settings.snapshot_max_file)
+        if seen is not None and taken.tree != seen:
+            raise SessionError(
+                "the files here have changed meanwhile: none was touched", hint="look once more"
+            )
         plan = restore.plan_restore(repo, target, taken.tree, paths)
         checked = restore.check(repo, plan, place)
         if dry_run:
-            return PutBack(plan=plan, before=taken)
+            return PutBack(plan=plan, checked=checked, before=taken)
         draft = Draft(
             session=session, moment="rewind", at=time.time(), worktree=str(repo.work_tree)
         )
         kept = snapshots.write(repo, taken, draft, settings.author)
         left += restore.apply(repo, checked, place)
-        return PutBack(plan=plan, before=taken, snapshot=kept, left=tuple(left))
+        return PutBack(plan=plan, checked=checked, before=taken, snapshot=kept, left=tuple(left))
 
 
 def expire(common_dir: Path, settings: Settings) -> list[str]:

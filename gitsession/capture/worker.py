@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from gitsession.capture import events, replaced, snapshot
+from gitsession.capture import autocommit, events, replaced, snapshot
 from gitsession.capture.commits import Waiting
 from gitsession.capture.pipeline import Pipeline
 from gitsession.errors import SessionError
@@ -113,6 +113,7 @@ class Worker:
     def _handle(self, event: Spooled, *, final: bool, behind: Collection[str]) -> None:
         if self._pipeline is None:
             self._pipeline = self._make_pipeline()
+            self._pipeline.ledger.alone = True
         pipeline = self._pipeline
         git_dir = Path(event.git_dir)
         if not git_dir.is_dir():
@@ -149,6 +150,7 @@ class Worker:
                 if event.word == "session-start":
                     self._mend()
                 events.on_agent(pipeline, repo, event, final=final)
+                autocommit.commit_turn(pipeline, repo, event)
 
     def _fail(self, event: Spooled, error: Exception) -> None:
         """Note why an event could not be handled; it stays, for the next worker."""

@@ -24,7 +24,7 @@ class Verb(NamedTuple):
     """The module in this package that defines it."""
 
 
-GROUPS = ("set up", "look", "keep", "share")
+GROUPS = ("set up", "look", "go back", "keep", "share")
 INTERNAL = "internal"
 
 VERBS = {
@@ -36,6 +36,11 @@ VERBS = {
     "show": Verb("show the conversation behind a commit", "look", "show"),
     "log": Verb("list commits and their sessions, newest first", "look", "log"),
     "turns": Verb("list the turns of a session", "look", "turns"),
+    "start": Verb("begin a session on a branch of its own", "go back", "start"),
+    "resume": Verb("go on with a session, wherever it was captured", "go back", "resume"),
+    "fork": Verb("branch off from a turn, its conversation and its code", "go back", "fork"),
+    "rewind": Verb("put files, conversation or both back to a turn", "go back", "rewind"),
+    "squash": Verb("turn the commits of a session's turns into one", "go back", "squash"),
     "capture": Verb("capture now what the hooks would capture later", "keep", "capture"),
     "import": Verb("capture the sessions the agent already has on disk", "keep", "import_"),
     "redact": Verb("show what redaction would find in a file", "keep", "redact"),

@@ -41,6 +41,19 @@ def touched(repo: Plumbing, old: Oid, new: Oid) -> dict[str, Touched]:
     }
 
 
+def line_counts(repo: Plumbing, old: Oid, new: Oid) -> dict[str, tuple[int, int]]:
+    """How many lines each file gains and loses from one tree to another; binary files none."""
+    options = ["-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
+               "--ignore-submodules=all"]  # fmt: skip
+    entries = repo.git("diff-tree", *options, old, new, "--").split(b"\0")[:-1]
+    found = {}
+    for entry in entries:
+        added, removed, path = entry.split(b"\t", 2)
+        counts = [int(word) if word.isdigit() else 0 for word in (added, removed)]
+        found[path.decode("utf-8", "surrogateescape")] = (counts[0], counts[1])
+    return found
+
+
 def merge_base(repo: Plumbing, one: Oid, other: Oid) -> Oid | None:
     """Where two histories parted; None when they have nothing in common."""
     out = repo.git("merge-base", one, other, ok=(0, 1))
@@ -56,6 +69,12 @@ def changes(
     ends = [old, new] if old else ["--root", new]
     limit = [f":(top,literal){path}" for path in paths] if len(paths) <= _MAX_PATHS else []
     return parse_patch(repo.git("diff-tree", *options, *ends, "--", *limit))
+
+
+def patch(repo: Plumbing, old: Oid, new: Oid) -> str:
+    """What leads from one tree to another, as `git diff` has it, its statistics first."""
+    options = ["-r", "-p", "--stat", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"]
+    return repo.git("diff-tree", *options, old, new, "--").decode("utf-8", "replace")
 
 
 def moves(repo: Plumbing, limit: int = 100) -> list[Move]:

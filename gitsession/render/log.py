@@ -13,13 +13,10 @@ from gitsession.model import RECORD_VERSION, Author, Foreign, Frozen, Record
 from gitsession.render import dates
 from gitsession.render.ansi import Style, style
 from gitsession.render.escape import in_json, one_line
-from gitsession.render.terminal import commit_line, labelled, some
+from gitsession.render.terminal import SHORT, commit_line, describe_parent, labelled, some
 from gitsession.render.timeline import add_tokens, describe_tokens
 from gitsession.render.width import clip, pad, width_of, wrap
 from gitsession.store import records
-
-SHORT = 7
-"""The digits of a short hash."""
 
 
 class LogEntry(Frozen, frozen=True, kw_only=True):
@@ -64,6 +61,8 @@ def render_log_entry(
         yield from labelled("Date", when, look)
     for session in dict.fromkeys(record.session for record in entry.records):
         yield from labelled("Session", one_line(session), look)
+    for parent in dict.fromkeys(r.parent for r in entry.records if r.parent):
+        yield from labelled("Fork of", describe_parent(parent), look)
     for line in entry.foreign:
         yield from labelled("Session", describe_foreign(line), look)
     if entry.records:

@@ -8,7 +8,7 @@ from gitsession.render import diffstat
 from gitsession.render.ansi import Style, style
 from gitsession.render.diffstat import Change
 from gitsession.render.escape import one_line
-from gitsession.render.log import SHORT
+from gitsession.render.terminal import SHORT
 from gitsession.render.timeline import (
     Story,
     TurnRow,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from gitsession.model import Frozen, Record, Turn
+from gitsession.model import Frozen, Parent, Record, Turn
 from gitsession.render import dates
 from gitsession.render.ansi import Style, style
 from gitsession.render.escape import first_line, one_line, plain
@@ -24,6 +24,8 @@ from gitsession.render.timeline import (
 )
 from gitsession.render.width import clip, pad, width_of, wrap
 
+SHORT = 7
+"""The digits of a short hash."""
 LABEL = 10
 """The columns of the header's labels."""
 PROMPT_LINES = 30
@@ -60,6 +62,20 @@ def render_story(
         if turn is None or one.number == turn:
             yield ""
             yield from _turn(one, story.root, look, view)
+
+
+def render_turn(
+    turn: Turn, *, root: str, width: int, color: bool, unicode: bool = True
+) -> Iterator[str]:
+    """The lines of one turn by itself."""
+    yield from _turn(turn, root, style(width=width, color=color, unicode=unicode), View())
+
+
+def render_diff(diff: str, *, color: bool) -> Iterator[str]:
+    """A diff's lines, harmless and coloured."""
+    look = style(width=80, color=color)
+    for line in plain(diff).rstrip("\n").split("\n"):
+        yield look.paint(line.rstrip(), _diff_color(line))
 
 
 # -- header -------------------------------------------------------------------------------
@@ -99,7 +115,7 @@ def _facts(
 ) -> Iterator[tuple[str, str]]:
     yield "Session", one_line(story.session)
     if story.parent:
-        yield "Fork of", f"{one_line(story.parent.session)}, after turn {story.parent.turn}"
+        yield "Fork of", describe_parent(story.parent)
     yield "Task", one_line(story.task or "")
     if story.author:
         yield "Author", one_line(f"{story.author.name} <{story.author.email}>")
@@ -112,6 +128,13 @@ def _facts(
     yield "Turns", str(summary.turns) if summary.turns else ""
     yield "Tokens", describe_tokens(summary.tokens)
     yield "Files", some([one_line(path) for path in summary.files], 5)
+
+
+def describe_parent(parent: Parent) -> str:
+    """Which moment of which session a fork goes on from."""
+    when = f"after turn {parent.turn}" if parent.turn else "before its first prompt"
+    code = f" (commit {one_line(parent.commit)[:SHORT]})" if parent.commit else ""
+    return f"{one_line(parent.session)}, {when}{code}"
 
 
 def _kind(records: tuple[Record, ...]) -> str:

@@ -78,13 +78,14 @@ def locked(common_dir: Path, git_dir: Path) -> Iterator[None]:
 def write(repo: Plumbing, taken: Taken, draft: Draft, author: Author) -> Oid | None:
     """Keep a state as the session's newest; None when it is the same as the last.
 
-    What is there before a rewind is always kept, for it is looked for by its moment.
+    What is there before a rewind is always kept, for it is looked for by its moment, and
+    so is what comes after one, for a turn's state is not looked for among those.
     """
     ref = refs.snapshots(draft.session)
     for _ in range(_TRIES):
         last = find_last(repo, draft.session)
         same = last is not None and (last.tree, last.head) == (taken.tree, taken.head)
-        if same and draft.moment != "rewind":
+        if last is not None and same and "rewind" not in (draft.moment, last.moment):
             return None
         old = last.oid if last else repo.resolve(ref)
         oid = _commit(repo, taken, draft, author, old)
@@ -155,10 +156,9 @@ def snapshot_at(
 
     States that didn't change were not kept, so it is the newest one up to that
     end. Only when a turn was interrupted does nothing tell of its end: then the
-    start of the next one does.
+    start of the next one does, or what was there before somebody went back meanwhile.
     """
-    begun = {turn.number: at for turn in turns if (at := seconds(turn.started_at)) is not None}
-    begun = {n: at for n, at in begun.items() if n > 0}
+    begun = _begun(turns)
     if not begun or (number and number not in begun):
         return None
     placed = _placed([one for one in snapshots if one.moment != "rewind"], begun)
@@ -176,7 +176,24 @@ def snapshot_at(
         ended = seconds(start.ended)
         if ended is not None and ended >= (known or begun[number] + LAG):
             return last
-    return start
+    aside = (one for one in snapshots if number and one.moment == "rewind")
+    return next((one for one in aside if _place(one, begun) == (number, 1)), start)
+
+
+def snapshot_before(
+    snapshots: Sequence[Snapshot], turns: Sequence[Turn], number: int
+) -> Snapshot | None:
+    """The state when the prompt of turn `number` was sent. Pure."""
+    begun = _begun(turns)
+    placed = _placed([one for one in snapshots if one.moment != "rewind"], begun) if begun else []
+    before = [one for where, one in placed if where <= (number, 0)]
+    return before[-1] if before and number in begun else None
+
+
+def _begun(turns: Sequence[Turn]) -> dict[int, float]:
+    """When each turn began."""
+    begun = {turn.number: at for turn in turns if (at := seconds(turn.started_at)) is not None}
+    return {n: at for n, at in begun.items() if n > 0}
 
 
 def _placed(

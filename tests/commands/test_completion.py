@@ -33,11 +33,11 @@ if [[ $1 == git ]]; then __git_wrap__git_main; else _git_session_alone; fi 2>/de
 
 CASES = [
     (["git-session", ""], VERBS),
-    (["git-session", "re"], ["redact", "reindex"]),
+    (["git-session", "re"], ["resume", "rewind", "redact", "reindex"]),
     (["git-session", "completion", ""], ["bash", "zsh", "fish"]),
     (["git-session", "completion", "z"], ["zsh"]),
     (["git", "session", ""], VERBS),
-    (["git", "session", "re"], ["redact", "reindex"]),
+    (["git", "session", "re"], ["resume", "rewind", "redact", "reindex"]),
     (["git", "session", "completion", "f"], ["fish"]),
     (["git", "-C", "/", "session", "comp"], ["completion"]),
 ]
@@ -155,7 +155,10 @@ def test_the_verbs_are_offered_without_importing_them(
     monkeypatch.setenv("COMP_WORDS", "git-session s")
     monkeypatch.setenv("COMP_CWORD", "1")
     assert entry.main([]) == 0
-    assert capsys.readouterr().out == "plain,status\nplain,show\nplain,sync\n"
+    assert (
+        capsys.readouterr().out
+        == "plain,status\nplain,show\nplain,start\nplain,squash\nplain,sync\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -99,11 +99,12 @@ class Claude:
 
     def terminal(self, folder: Path, session: str) -> Terminal:
         """The interactive client, at home in a folder."""
-        self._answer_in_advance(folder)
+        self.answer_in_advance(folder)
         mode = ["--permission-mode", "manual", "--allowedTools", _TOOLS]
         return Terminal(self.env, folder, [str(BINARY), "--session-id", session, *mode])
 
-    def _answer_in_advance(self, folder: Path) -> None:
+    def answer_in_advance(self, folder: Path) -> None:
+        """Spare the interactive client its first questions in a folder."""
         trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
         answers = {
             "hasCompletedOnboarding": True, "theme": "dark", "autoUpdates": False,
@@ -164,6 +165,11 @@ class Terminal:
         self.wait(re.escape(line.removeprefix("!")[:60]))
         time.sleep(0.6)
         self._tmux("send-keys", "Enter")
+
+    def press(self, key: str) -> None:
+        """Press a key by its name, when what is on the screen had time to listen."""
+        time.sleep(2)
+        self._tmux("send-keys", key)
 
     def quit(self) -> None:
         """End the client as a user does."""
