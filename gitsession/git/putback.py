@@ -40,7 +40,9 @@ class Plan(Frozen, frozen=True, kw_only=True):
 
 def plan(now: Sequence[Listed], target: Sequence[Listed], paths: Sequence[str] = ()) -> Plan:
     """What leads from one state to another, in some files and folders or in all. Pure."""
-    wanted = [path.strip("/") for path in paths if path.strip("/") not in ("", ".")]
+    named = [path.strip("/") for path in paths]
+    # The top of the work tree is all of it, whatever else is named.
+    wanted = [] if {"", "."} & {*named} else named
 
     def is_wanted(path: str) -> bool:
         return not wanted or any(path == one or path.startswith(one + "/") for one in wanted)

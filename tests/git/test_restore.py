@@ -571,6 +571,7 @@ def test_a_plan_names_what_changes_and_what_becomes_empty() -> None:
     assert found.changed == ("a", "mode")
     assert found.kept == ("d/g",)
     assert plan(target, target) == Plan(kept=("a", "d/g", "mode", "was"))
+    assert plan(now, target, ["a", "."]) == plan(now, target)
 
 
 def test_a_plan_leaves_repositories_alone() -> None:

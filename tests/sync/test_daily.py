@@ -117,6 +117,18 @@ def test_a_capture_on_a_branch_that_is_shared_is_sent(ann: Clone, origin: Scratc
     assert not outbox.is_marked(common(ann))
 
 
+def test_snapshots_stay_here_unless_they_are_asked_for(ann: Clone, origin: Scratch) -> None:
+    ann.git("update-ref", "refs/snapshots/s1", "HEAD")
+    ann.capture("s1", "why")
+    publish.publish(common(ann), pushed="origin")
+    assert has(origin, "refs/sessions/s1")
+    assert not has(origin, "refs/snapshots")
+    ann.git("config", "session.pushSnapshots", "true")
+    ann.capture("s1", "more")
+    publish.publish(common(ann), pushed="origin")
+    assert has(origin, "refs/snapshots/s1")
+
+
 def test_one_process_pushes_for_all(ann: Clone, origin: Scratch) -> None:
     command = ["git-session", "worker", "--git-dir", str(common(ann)), "--pushed", "origin"]
     running = []
