@@ -152,24 +152,31 @@ def clear(top: Path, path: Path) -> None:
         path.unlink()
 
 
-def is_foreign(top: Path, path: str) -> bool:
+def links_in_index(top: Path) -> set[str]:
+    """The places of other repositories, as git has them: what is there is theirs, or nobody's."""
+    words = ["git", "ls-files", "-z", "--stage"]
+    done = subprocess.run(words, cwd=top, capture_output=True, check=True)
+    entries = (os.fsdecode(entry).partition("\t") for entry in done.stdout.split(b"\0"))
+    return {path for head, _, path in entries if head.startswith("160000 ")}
+
+
+def is_foreign(top: Path, path: str, links: set[str]) -> bool:
     """Whether a file is no part of any state: ignored, or in another repository."""
-    parts = path.split("/")
-    inside = any((top / "/".join(parts[:n]) / ".git").exists() for n in range(1, len(parts)))
-    return inside or any(part.endswith(".ign") for part in parts)
+    inside = root_of(top, path, links) != path
+    return inside or any(part.endswith(".ign") for part in path.split("/"))
 
 
-def root_of(top: Path, path: str) -> str:
+def root_of(top: Path, path: str, links: set[str]) -> str:
     """The other repository that a file is in, or the file."""
     parts = path.split("/")
     ups = ("/".join(parts[:n]) for n in range(1, len(parts)))
-    return next((up for up in ups if (top / up / ".git").exists()), path)
+    return next((up for up in ups if (top / up / ".git").exists() or up in links), path)
 
 
 def split(tree: Tree) -> tuple[Picture, Picture]:
     """What is the state's, and what isn't."""
-    found = tree.picture()
-    foreign = {path for path in found if is_foreign(tree.top, path)}
+    found, links = tree.picture(), links_in_index(tree.top)
+    foreign = {path for path in found if is_foreign(tree.top, path, links)}
     ours = {path: what for path, what in found.items() if path not in foreign}
     return ours, {path: found[path] for path in foreign}
 
@@ -192,6 +199,13 @@ def collide(one: str, other: str) -> bool:
 @example([("link", "a", "a")], [("link", "a/a", "a"), ("nested", "b/a/a", None)])
 @example([("nested", "a", None)], [("delete", "a", None), ("write", "a/b", b"")])
 @example([("write", "a/x.ign", b""), ("write", "b", b"")], [("rename", "a", "b")])
+@example(
+    [("delete", "a", None)],
+    [("nested", "a", None), ("add", "a", None), ("write", "a", b""), ("write", "a/a", b"")],
+)
+@example(
+    [], [("nested", "a", None), ("add", "a", None), ("write", "a", b""), ("write", "a/a", b"")]
+)
 def test_any_edits_are_taken_back(before: list[Edit], after: list[Edit]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         seed = Scratch.create(Path(folder) / "seed").path
@@ -209,7 +223,8 @@ def test_any_edits_are_taken_back(before: list[Edit], after: list[Edit]) -> None
             try:
                 tree.put_back(target)
             except SessionError:
-                roots = {root_of(tree.top, path) for path in foreign}
+                links = links_in_index(tree.top)
+                roots = {root_of(tree.top, path, links) for path in foreign}
                 assert any(collide(one, other) for one in wanted for other in roots)
                 assert split(tree) == (ours, foreign)
                 return

@@ -315,9 +315,8 @@ def test_a_rebuilt_index_knows_the_archived(ann: Clone) -> None:
     assert reindex(ann.path).changed == 0
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_any_number_of_clones_in_any_order(tmp_path: Path, seed: int) -> None:
-    dice = random.Random(seed)
+def test_any_number_of_clones_in_any_order(tmp_path: Path) -> None:
+    dice = random.Random(1)
     origin = make_origin(tmp_path / "origin.git")
     clones = [Clone.of(origin, tmp_path / f"clone{n}") for n in range(3)]
     taken: dict[str, list[str]] = {}
